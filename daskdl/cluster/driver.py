@@ -14,8 +14,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 from distributed import Client, KilledWorker
 
+from daskdl.arrays.namespace import to_host
 from daskdl.checks import some
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import LostMember, PhaseLedger, deal_again
@@ -23,7 +25,7 @@ from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
 from daskdl.cluster.stats.progress import ProgressMeter
-from daskdl.data.plan import Minibatch
+from daskdl.data.plan import Minibatch, deal_rest
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -35,6 +37,8 @@ from daskdl.nn.fitting.events import FitReport, FitStarted, WorkerLeftOut, Worke
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData
+from daskdl.nn.fitting.run_checkpoint import Resumed
+from daskdl.nn.fitting.run_state import RunPlan, RunPosition
 from daskdl.nn.network import Network
 from daskdl.training.state import NetworkState, load_state, state_of
 
@@ -42,6 +46,11 @@ logger = logging.getLogger(__name__)
 
 # How long the other members may take to tell what they sent, once one has returned.
 RETURN_WAIT_S = 2.0
+
+# Instead of a rank: the members of an earlier session of the same run.
+_EARLIER = -1
+
+_BEGINNING = RunPosition()
 
 _BUSY = "Are they busy with other tasks?"
 
@@ -69,6 +78,10 @@ class Driver:
         Evaluates the network for listeners.
     threshold : float
         Where an earlier fit left the threshold of gradient sharing; NaN if none did.
+    plan : function, optional
+        Returns what a later fit must have in common with this one to go on with it.
+    resumed : Resumed, optional
+        The checkpoint that the network was taken from, whose run goes on.
 
     Attributes
     ----------
@@ -88,12 +101,16 @@ class Driver:
         listeners: Sequence[Listener] = (),
         evaluate: Callable[..., Any] | None = None,
         threshold: float = math.nan,
+        plan: Callable[[], RunPlan] = RunPlan,
+        resumed: Resumed | None = None,
     ) -> None:
         self._network = network
         self.threshold = threshold
         self._master = master
         self._data = data
-        self._fit = Fit(listeners, 0, self._brought, evaluate)
+        self._resumed = resumed
+        self._fit = Fit(listeners, 0, self._brought, evaluate, lambda: self.threshold)
+        self._fit.plan = plan
         # Whether the members have finished an epoch that is not in the network.
         self._is_behind = False
         self._members = SessionMembers(client, master, data, workers, resources)
@@ -103,6 +120,10 @@ class Driver:
         self._noticed: dict[int, float] = {}
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
+        if resumed is not None:
+            self._fit.go_on(resumed.state, resumed.path)
+            self._meter.go_on(self.report, resumed.state)
+            self._loads[_EARLIER] = self.report.loads
 
     @property
     def report(self) -> FitReport:
@@ -121,11 +142,21 @@ class Driver:
     ) -> None:
         self._members.__exit__(kind, error, traceback)
 
-    def fit(self, epochs: int, *, shuffle: bool) -> FitReport:
+    def fit(
+        self, epochs: int, *, shuffle: bool, start_at: RunPosition = _BEGINNING
+    ) -> FitReport:
         """Train for `epochs` passes over the data, unless a listener ends it.
 
         An epoch that has begun is trained to its end: to stop members in its midst, at
         different minibatches, would take another agreement.
+
+        Parameters
+        ----------
+        epochs : int
+            Of the whole run.
+        shuffle : bool
+        start_at : RunPosition
+            Where the network stands: what was trained before it is left out.
 
         Raises
         ------
@@ -140,6 +171,9 @@ class Driver:
         self._fit.epochs = epochs
         self._members.start(state_of(network, self.threshold))
         self._await_ready()
+        self._fit.workers = len(self._members.addresses)
+        if self._resumed is not None:
+            self._resumed.warn_of_workers("Session", self._fit.workers)
         self._fit.begin(
             FitStarted(
                 workers=tuple(self._members.addresses.values()),
@@ -148,34 +182,32 @@ class Driver:
                 epochs=epochs,
             )
         )
-        first = network.epoch_count
-        for epoch in range(first, first + epochs):
+        first = network.epoch_count - start_at.epoch
+        after = start_at
+        for number in range(start_at.epoch + 1, epochs + 1):
             if self._fit.is_stopped():
                 break
-            if epoch > first:
-                self._let_join(epoch)
-            self._fit_epoch(epoch, epoch - first + 1, shuffle=shuffle)
+            if after is not start_at:
+                self._let_join(first + number - 1)
+            self._fit_epoch(first + number - 1, after, shuffle=shuffle)
+            after = RunPosition(epoch=number)
         self._finish()
         return self._close_report()
 
-    def _fit_epoch(self, epoch: int, number: int, *, shuffle: bool) -> None:
+    def _fit_epoch(self, epoch: int, after: RunPosition, *, shuffle: bool) -> None:
+        number = after.epoch + 1
         self._epoch = number
         self._epoch_count = epoch + 1  # of the network, when it has ended
-        self._meter.begin_epoch(number)
+        if after.positions and self._resumed is not None:
+            state = self._resumed.state
+            self._meter.begin_epoch(number, state.examples, state.score_sum)
+        else:
+            self._meter.begin_epoch(number)
         self._fit.begin_epoch(number)
         if self._fit.is_stopped():
             return
-        ranks = sorted(self._members.addresses)
-        blocks = self._data.epoch(
-            epoch,
-            len(ranks),
-            shuffled=shuffle,
-            seed=self._network.conf.seed,
-            room=self._members.room,
-        )
-        shares: Mapping[int, Sequence[Minibatch]] = dict(
-            zip(ranks, blocks, strict=True)
-        )
+        shares = self._deal(epoch, after, shuffle=shuffle)
+        self._fit.workers = len(shares)
         while any(shares.values()):
             lost_members = self._run_phase(shares, epoch)
             self._tell_lost_members(lost_members)
@@ -187,6 +219,8 @@ class Driver:
             score = self._meter.epoch_score
             self._fit.count(minibatches, self._data.examples, score)
         self._is_behind = True
+        self.report.examples = self._meter.examples
+        self.report.bytes_sent = self._meter.bytes_sent
         try:
             self._fit.end_epoch(
                 self._data.examples,
@@ -200,11 +234,32 @@ class Driver:
             raise
         self._is_behind = False
 
+    def _deal(
+        self, epoch: int, after: RunPosition, *, shuffle: bool
+    ) -> Mapping[int, Sequence[Minibatch]]:
+        """Deal the minibatches of an epoch, or those behind a position in it."""
+        ranks = sorted(self._members.addresses)
+        how = {"shuffled": shuffle, "seed": self._network.conf.seed}
+        if after.positions:
+            shares = self._data.epoch(
+                epoch, len(after.positions), room=after.room, **how
+            )
+            in_memory = self._data.source.in_memory
+            blocks = deal_rest(
+                shares, after.positions, len(ranks), interleaved=in_memory
+            )
+        else:
+            room = self._members.room
+            blocks = self._data.epoch(epoch, len(ranks), room=room, **how)
+        return dict(zip(ranks, blocks, strict=True))
+
     def _brought(self) -> Network[Any]:
         """Return the network as the members have it at the end of an epoch."""
         if self._is_behind:
             self._is_behind = False
-            load_state(self._network, self._members.snapshot())
+            state = self._members.snapshot()
+            load_state(self._network, state)
+            self.threshold = state.threshold
             self._network.epoch_count = self._epoch_count
         return self._network
 
@@ -389,11 +444,15 @@ class Driver:
 
         self._await(is_waiting, None)
         self._await_bytes()
+        is_changed = _differs(self._network, results[0])
         load_state(self._network, results[0])
         if math.isnan(self._network.score):
             # Of a member that had nothing to train, where others had.
             self._network.score = self._meter.epoch_score
         self.threshold = results[0].threshold
+        if is_changed:
+            # Gradient sharing gives out its residuals at the end.
+            self._fit.stand_still(self._fit.position)
 
     def _await_bytes(self) -> None:
         """Wait for the other members' counts of bytes; ignore those that fail now."""
@@ -410,3 +469,11 @@ class Driver:
         self.report.bytes_sent = self._meter.bytes_sent
         self._fit.end()
         return self.report
+
+
+def _differs(network: Network[Any], state: NetworkState) -> bool:
+    pairs = (
+        (network.params, state.params),
+        (network.updater_state, state.updater_state),
+    )
+    return not all(np.array_equal(to_host(mine), theirs) for mine, theirs in pairs)

@@ -176,7 +176,7 @@ def prepared(
         data=facts(),
     )
     if resumed is not None:
-        resumed.check(who, fit.plan(), n_workers=0)
+        resumed.check(who, fit.plan())
         resumed.take_over(network)
     elif used is not None:
         network.normalizer = used

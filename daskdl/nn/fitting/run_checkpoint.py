@@ -181,11 +181,8 @@ class Resumed:
         )
         return True
 
-    def check(self, who: str, plan: RunPlan, *, n_workers: int) -> None:
-        """Refuse to go on a run that was begun otherwise.
-
-        Other numbers of workers may go on; what they learn is then not to the bit what
-        the run would have learnt.
+    def check(self, who: str, plan: RunPlan) -> None:
+        """Refuse to go on with a run that was begun otherwise.
 
         Raises
         ------
@@ -193,6 +190,9 @@ class Resumed:
             Over the first difference, which it names.
         """
         plan.check_goes_on(who, self.path, self.state.plan)
+
+    def warn_of_workers(self, who: str, n_workers: int) -> None:
+        """Warn if others go on: then not with the bits that the run would have had."""
         if n_workers != self.state.workers:
             logger.warning(
                 "%s: the run goes on with %d workers in place of %d. (%s)",
