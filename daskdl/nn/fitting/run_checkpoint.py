@@ -26,8 +26,7 @@ logger = logging.getLogger(__name__)
 class RunCheckpoint(Listener):
     """Write checkpoints of a run, from which ``fit(..., resume=directory)`` goes on.
 
-    The first one is written before anything is trained, so that a store that does not
-    take it is found out then. A later one that cannot be written is a warning.
+    One that cannot be written is a warning, but for the first.
 
     Parameters
     ----------
@@ -43,6 +42,9 @@ class RunCheckpoint(Listener):
         The same by the clock.
     keep_last : int
         How many are kept. With one there is none before a damaged one.
+    at_start : bool
+        Write one before anything is trained, so that a store that does not take it is
+        found out then, and there always is one to go on from.
     overwrite : bool
         Remove the checkpoints of an earlier run, which are refused otherwise, when the
         first of this run is written.
@@ -56,6 +58,7 @@ class RunCheckpoint(Listener):
         every_n_iterations: int | None = None,
         every_minutes: float | None = None,
         keep_last: int = 3,
+        at_start: bool = True,
         overwrite: bool = False,
     ) -> None:
         who = "RunCheckpoint"
@@ -69,7 +72,7 @@ class RunCheckpoint(Listener):
         self._directory = CheckpointDirectory(
             directory, check_count(who, "keep_last", keep_last)
         )
-        self._overwrite = overwrite
+        self._at_start, self._overwrite = at_start, overwrite
         self._iteration, self._time_s = 0, 0.0  # of the last one
         self._begins, self._is_own = True, False
 
@@ -102,8 +105,8 @@ class RunCheckpoint(Listener):
         """Write a checkpoint, if it is time."""
         begins, self._begins = self._begins, False
         # What it goes on from is there already.
-        is_time = not self._is_own if begins else self._is_time(fit)
-        if not is_time:
+        is_first = self._at_start and not self._is_own
+        if not (is_first if begins else self._is_time(fit)):
             return
         state = fit.run_state()
         writer = writer_of("RunCheckpoint", "checkpoint.safetensors", None)
@@ -115,7 +118,8 @@ class RunCheckpoint(Listener):
     def _is_time(self, fit: Fit) -> bool:
         at = fit.position
         is_last = fit.is_stopped() or at.epoch == fit.epochs
-        is_epoch = not at.positions and at.epoch % self._every_n_epochs == 0
+        # Within an epoch somebody has asked for it.
+        is_epoch = at.epoch % self._every_n_epochs == 0 or bool(at.positions)
         return is_last or is_epoch or self._is_due(fit)
 
     def _is_due(self, fit: Fit) -> bool:
