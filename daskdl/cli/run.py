@@ -74,7 +74,8 @@ def command(
     """
     start_s = time.monotonic()
     if resume is not None and job_path is not None and "=" in job_path:
-        job_path, overrides = None, (job_path, *overrides)
+        overrides = (job_path, *overrides)
+        job_path = None
     if resume is None and job_path is None:
         raise click.UsageError("Missing argument 'JOB.yaml', or --resume DIR.")
     if resume is not None and output is not None:

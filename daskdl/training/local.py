@@ -33,8 +33,8 @@ def fit(
     ----------
     network : Network
         Trained in place and returned.
-    data, epochs, batch_size, shuffle, normalizer, listeners, resume, options, \
-    **source_options
+    data, epochs, batch_size, shuffle, normalizer, listeners, resume
+    options, **source_options
         See :meth:`daskdl.nn.network.Network.fit`.
     """
     return network.fit(
