@@ -38,6 +38,8 @@ class FakeFront:
         type(self).resumed.append(resume)
         fit = Fit(listeners, epochs, lambda: self.network)
         fit.report = self.last_fit
+        if resume is not None:
+            fit.resumed_from = f"{resume}/checkpoint-000001.safetensors"
         fit.begin(started())
         for epoch in range(1, epochs + 1):
             fit.begin_epoch(epoch)
