@@ -316,6 +316,7 @@ _HOMES = {
         "EvaluativeListener",
         "ScoreIterationListener",
     ),
+    "daskdl.nn.fitting.run_checkpoint": ("RunCheckpoint",),
     "daskdl.training.local": ("fit",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -206,6 +206,7 @@ from daskdl.nn.fitting.listeners import (
     EvaluativeListener,
     ScoreIterationListener,
 )
+from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.attention import LearnedSelfAttention, SelfAttention
@@ -496,6 +497,7 @@ __all__ = [
     "RnnToCnn",
     "RnnToFeedForward",
     "Run",
+    "RunCheckpoint",
     "ScaleVertex",
     "ScheduleDefinition",
     "SchedulerUnreachableError",

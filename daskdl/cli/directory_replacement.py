@@ -8,16 +8,23 @@ killed leaves `NAME.unfinished-ID` or `NAME.replaced-ID`, which the next run fin
 """
 
 import contextlib
+import fnmatch
 import logging
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from daskdl.data.retries import BROKEN, with_retries
 from daskdl.data.store import entries_of, kind_of, move, remove, renames_directories
 
-__all__ = ["DirectoryReplacement", "finish_broken_off", "unfinished_of"]
+__all__ = [
+    "DirectoryReplacement",
+    "finish_broken_off",
+    "is_one_of_names",
+    "place_of_unfinished",
+    "unfinished_of",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -34,14 +41,24 @@ class DirectoryReplacement:
     path : str
         The place, as `fs` calls it.
     names : sequence of str
-        Files that belong to such a directory. Others in an old one are carried over.
+        Files that belong to such a directory, with ``*`` for whatever stands there.
+        Others in an old one are carried over.
     mark : str
         The one of them without which a directory is not whole.
+    made : str, optional
+        One that an earlier process left, to be gone on with; it may be in its place.
     """
 
-    def __init__(self, fs: Any, path: str, names: Sequence[str], mark: str) -> None:
+    def __init__(
+        self,
+        fs: Any,
+        path: str,
+        names: Sequence[str],
+        mark: str,
+        made: str | None = None,
+    ) -> None:
         run_id = uuid.uuid4().hex[:8]
-        self.made = f"{path}.{_UNFINISHED}-{run_id}"
+        self.made = made or f"{path}.{_UNFINISHED}-{run_id}"
         self._aside = f"{path}.{_REPLACED}-{run_id}"
         self._fs = fs
         self._path = path
@@ -75,6 +92,8 @@ class DirectoryReplacement:
             allows that, and else found by the next :func:`finish_broken_off`.
         """
         fs, path = self._fs, self._path
+        if self.made == path:
+            return
         if renames_directories(fs):
             self._swap_by_renaming()
         else:
@@ -143,16 +162,27 @@ def finish_broken_off(fs: Any, path: str, names: Sequence[str], mark: str) -> li
     return restored
 
 
+def is_one_of_names(name: str, names: Sequence[str]) -> bool:
+    """Tell whether a file belongs to a directory; see :class:`DirectoryReplacement`."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in names)
+
+
 def unfinished_of(fs: Any, path: str) -> list[str]:
     """Return the directories that were to become the one at `path`, and have not."""
     return _siblings(fs, path, _UNFINISHED)
+
+
+def place_of_unfinished(path: str) -> str | None:
+    """Return where a directory that is not finished belongs; None for any other."""
+    found = re.fullmatch(rf"(.+)\.{_UNFINISHED}-{_ID}", path)
+    return None if found is None else found[1]
 
 
 def _carry_over(fs: Any, aside: str, path: str, names: Sequence[str]) -> None:
     """Move files of others from the old directory into the new; remove the old one."""
     for entry in entries_of(fs, aside):
         name = entry.rpartition("/")[2]
-        if name not in names and kind_of(fs, f"{path}/{name}") is None:
+        if not is_one_of_names(name, names) and kind_of(fs, f"{path}/{name}") is None:
             move(fs, entry, f"{path}/{name}")
     _remove_files(fs, aside, names)
     with contextlib.suppress(*BROKEN):  # two of the same name: both are kept
@@ -167,19 +197,24 @@ def _restore(fs: Any, aside: str, path: str, names: Sequence[str]) -> None:
 
 def _copy_files(fs: Any, source: str, target: str, names: Sequence[str]) -> None:
     with_retries(f"{target}: making it", lambda: fs.makedirs(target, exist_ok=True))
-    for name in names:
-        if kind_of(fs, f"{source}/{name}") is not None:
-            _copy(fs, f"{source}/{name}", f"{target}/{name}")
+    for name in _present(fs, source, names):
+        _copy(fs, f"{source}/{name}", f"{target}/{name}")
 
 
 def _copy(fs: Any, source: str, target: str) -> None:
     with_retries(f"{source}: copying it", lambda: fs.cp_file(source, target))
 
 
-def _remove_files(fs: Any, path: str, names: Any) -> None:
-    for name in names:
-        if kind_of(fs, f"{path}/{name}") is not None:
-            remove(fs, f"{path}/{name}")
+def _remove_files(fs: Any, path: str, names: Iterable[str]) -> None:
+    for name in _present(fs, path, names):
+        remove(fs, f"{path}/{name}")
+
+
+def _present(fs: Any, path: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names in a directory that are among `names`, in their order."""
+    found = [entry.rpartition("/")[2] for entry in entries_of(fs, path)]
+    for pattern in names:
+        yield from fnmatch.filter(found, pattern)
 
 
 def _mark_last(names: Sequence[str], mark: str) -> list[str]:

@@ -37,7 +37,7 @@ EXIT_CODES = (
     (3, "the cluster: no answer, other versions, workers lost"),
     (4, "storage: a file could not be read or written; what is kept is told"),
     (130, "interrupted by Ctrl-C; the cluster is released, the checkpoint kept"),
-    (143, "the same by SIGTERM"),
+    (143, "the same by SIGTERM, behind the next checkpoint if that comes soon"),
 )
 
 _NOISY = ("asyncio", "distributed.client")

@@ -7,6 +7,7 @@ from typing import Any
 from distributed import Client
 
 from daskdl.cli.data_opening import open_job_data
+from daskdl.cli.graceful_end import GracefulEnd
 from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_file import job_text
@@ -14,7 +15,6 @@ from daskdl.cli.job_network import job_network
 from daskdl.cli.progress import View, count, starting
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
-    CHECKPOINT,
     EVALUATION,
     JOB,
     MODEL,
@@ -28,8 +28,7 @@ from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.partition import Source
-from daskdl.nn.fitting.fit import Fit
-from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.network import Network
 
 __all__ = ["checked_cluster", "cluster_options", "run_job"]
@@ -37,7 +36,9 @@ __all__ = ["checked_cluster", "cluster_options", "run_job"]
 _BATCH_SIZE = 32  # what the job file's schema promises
 
 
-def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetrics:
+def run_job(
+    job: Job, view: View, *, overwrite: bool, resume: bool = False, start_s: float
+) -> RunMetrics:
     """Run `job` and leave its run directory.
 
     Parameters
@@ -48,6 +49,8 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetr
         Shown what goes on.
     overwrite : bool
         Replace the results of an earlier run.
+    resume : bool
+        Go on with the run that was to be at the job's output.
     start_s : float
         When the command began, on the monotonic clock.
 
@@ -60,8 +63,14 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetr
     OptionError, DataError, ShapeError, OutputExistsError
         Before a worker starts, as far as that can be known then.
     """
-    directory = RunDirectory(job.output or "run", overwrite=overwrite, tell=view.note)
+    directory = RunDirectory(
+        job.output or "run", overwrite=overwrite, resume=resume, tell=view.note
+    )
     directory.check()
+    if directory.is_complete:
+        view.note(f"{directory.url} is complete: nothing is trained")
+        wall_s = time.monotonic() - start_s
+        return RunMetrics(model=directory.path(MODEL), wall_s=round(wall_s, 3))
     network = job_network(job, view.note)
     cluster = checked_cluster(job, network)
     train, test = open_job_data(network, job.data)
@@ -71,7 +80,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetr
         view.note(starting(cluster.scheduler, cluster.workers))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
-            _train(front, train, job, directory, view)
+            _train(front, train, job, directory, view, resume=resume)
             scored = _evaluate(front, test, view)
         test_name = test.name if test else ""
         results = Results(job, front.network, front.last_fit, scored, test_name)
@@ -113,29 +122,38 @@ def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
 
 
 def _train(
-    front: Any, train: Source, job: Job, directory: RunDirectory, view: View
+    front: Any,
+    train: Source,
+    job: Job,
+    directory: RunDirectory,
+    view: View,
+    *,
+    resume: bool,
 ) -> None:
+    found = directory.checkpoints() if resume else []
+    if resume:
+        view.note(
+            f"going on from {directory.path(found[0])}"
+            if found
+            else "no checkpoint is there yet: the run begins anew"
+        )
     parts = count(len(train.partitions), "partition")
     view.note(f"reading {train.name}: {parts}")
-    front.fit(
-        train,
-        epochs=job.training.epochs,
-        batch_size=_batch_size(job, train),
-        shuffle=job.training.shuffle,
-        resources=job.cluster.resources,
-        listeners=[view, _Checkpoints(directory)],
-    )
+    when = job.training.checkpoints.model_dump()
+    # None before anything is trained: the job itself says how to begin.
+    checkpoints = RunCheckpoint(directory.here, at_start=False, **when)
+    with GracefulEnd(view.note) as graceful_end:
+        front.fit(
+            train,
+            epochs=job.training.epochs,
+            batch_size=_batch_size(job, train),
+            shuffle=job.training.shuffle,
+            resources=job.cluster.resources,
+            listeners=[view, checkpoints, graceful_end],
+            resume=directory.here if found else None,
+        )
     # Before anything else can fail: it is what hours of training gave.
     directory.save_model(front.network)
-
-
-class _Checkpoints(Listener):
-    def __init__(self, directory: RunDirectory) -> None:
-        self._directory = directory
-
-    def on_epoch_end(self, fit: Fit) -> None:
-        """Keep the network in the run's directory."""
-        self._directory.save(CHECKPOINT, fit.network)
 
 
 def _evaluate(front: Any, test: Source | None, view: View) -> Scored | None:

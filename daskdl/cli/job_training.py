@@ -17,13 +17,33 @@ from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.values import Conf, Count, Index, NonNegative, Positive
 
-__all__ = ["Training"]
+__all__ = ["Checkpoints", "Training"]
+
+
+class Checkpoints(Conf):
+    """When a job writes checkpoints of its run, and how many it keeps."""
+
+    every_n_epochs: Annotated[
+        Count, Field(description="Epochs between two; the last epoch has one, too.")
+    ] = 1
+    every_n_iterations: Annotated[
+        Count | None,
+        Field(
+            description="Also after so many minibatches of all workers: at the next "
+            "moment at which all stand at a common position, at the latest at the end "
+            "of the epoch."
+        ),
+    ] = None
+    every_minutes: Annotated[
+        Positive | None, Field(description="Also after so many minutes, likewise.")
+    ] = None
+    keep_last: Annotated[Count, Field(description="How many are kept.")] = 3
 
 
 class Training(Conf):
     """The training of a job: epochs, batch size, and how workers train together.
 
-    The keys below `shuffle` belong to the training master; those that are not given
+    The keys below `checkpoints` belong to the training master; those that are not given
     have the master's own defaults, and those of another master are refused.
     """
 
@@ -46,6 +66,10 @@ class Training(Conf):
     shuffle: Annotated[
         bool, Field(description="Deal the minibatches in a new order every epoch.")
     ] = True
+    checkpoints: Annotated[
+        Checkpoints,
+        Field(description="When checkpoints of the run are written."),
+    ] = Checkpoints()
     threshold_algorithm: Annotated[
         TypeWithOptions | None,
         Field(
@@ -152,5 +176,5 @@ _MASTERS = {
 _MASTER_OPTIONS = tuple(
     name
     for name in Training.model_fields
-    if name not in ("master", "epochs", "batch_size", "shuffle")
+    if name not in ("master", "epochs", "batch_size", "shuffle", "checkpoints")
 )

@@ -4,10 +4,11 @@ import posixpath
 from typing import Any
 
 from daskdl.cli.directory_replacement import unfinished_of
-from daskdl.cli.run_directory import CHECKPOINT, JOB, MODEL, is_of_one_run
+from daskdl.cli.run_directory import JOB, MODEL, is_of_one_run
 from daskdl.data.filesystems import filesystem
 from daskdl.data.store import kind_of
 from daskdl.errors import SourceNotFoundError
+from daskdl.nn.fitting.checkpoint_directory import CHECKPOINTS, checkpoints_in
 
 __all__ = ["network_in", "place_of_model"]
 
@@ -40,17 +41,16 @@ def place_of_model(path: str) -> str:
     if found is None:
         raise SourceNotFoundError(
             f"{path}: must be a model file or a run directory with {MODEL} or "
-            f"{CHECKPOINT}, got {_without_network(fs, inside)}"
+            f"{CHECKPOINTS}, got {_without_network(fs, inside)}"
         )
     return posixpath.join(path, found)
 
 
 def network_in(fs: Any, directory: str) -> str | None:
     """Return the name of the network in the directory of a run; None without one."""
-    for name in (MODEL, CHECKPOINT):
-        if kind_of(fs, posixpath.join(directory, name)) is not None:
-            return name
-    return None
+    if kind_of(fs, posixpath.join(directory, MODEL)) is not None:
+        return MODEL
+    return next(iter(checkpoints_in(fs, directory)), None)
 
 
 def _without_network(fs: Any, directory: str) -> str:
@@ -58,7 +58,7 @@ def _without_network(fs: Any, directory: str) -> str:
         return f"a directory without one.{_networks_beside(fs, directory)}"
     return (
         "one of a run that has not finished an epoch: it was interrupted, or still "
-        f"goes on. Train again with its {JOB}."
+        f"goes on. Go on with it by `daskdl run --resume`, or train with its {JOB}."
     )
 
 

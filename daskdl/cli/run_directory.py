@@ -3,30 +3,38 @@
 import contextlib
 import os
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from daskdl.cli.directory_replacement import (
     DirectoryReplacement,
     finish_broken_off,
+    is_one_of_names,
     unfinished_of,
 )
 from daskdl.cli.output_errors import output_error
 from daskdl.cli.retried_save import save_with_retries
-from daskdl.data.directory_lock import DirectoryLock, is_abandoned
+from daskdl.data.directory_lock import DirectoryLock, is_abandoned, is_held
 from daskdl.data.files import is_local, write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.retries import BROKEN, in_words
 from daskdl.data.store import entries_of, kind_of, remove
-from daskdl.errors import DaskdlError, OutputError, OutputExistsError
+from daskdl.errors import (
+    DaskdlError,
+    OptionError,
+    OutputError,
+    OutputExistsError,
+    SourceNotFoundError,
+)
+from daskdl.nn.fitting.checkpoint_directory import CHECKPOINTS, checkpoints_in
 
 __all__ = ["RunDirectory", "is_of_one_run"]
 
 JOB = "job.yaml"
-MODEL, CHECKPOINT = "model.safetensors", "checkpoint.safetensors"
+MODEL = "model.safetensors"
 EVALUATION, STATISTICS, REPORT = "evaluation.json", "statistics.json", "report.html"
 
-_OURS = (JOB, CHECKPOINT, STATISTICS, EVALUATION, REPORT, MODEL)
+_OURS = (JOB, CHECKPOINTS, STATISTICS, EVALUATION, REPORT, MODEL)
 
 
 def _to_nobody(text: str) -> None:
@@ -39,7 +47,51 @@ def is_of_one_run(fs: Any, directory: str) -> bool:
     Others keep a job of that name beside their data.
     """
     names = {posixpath.basename(entry) for entry in entries_of(fs, directory)}
-    return JOB in names and all(name in _OURS or name.startswith(".") for name in names)
+    return JOB in names and all(
+        is_one_of_names(name, _OURS) or name.startswith(".") for name in names
+    )
+
+
+def run_to_resume(fs: Any, path: str, url: str, unfinished: Sequence[str]) -> str:
+    """Return the directory of the run that is to go on, or that is complete.
+
+    Parameters
+    ----------
+    fs : fsspec.AbstractFileSystem
+    path, url : str
+        Where the run is to be, as `fs` and as messages call it.
+    unfinished : sequence of str
+        Directories beside it that are to take its place.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If there is none.
+    OptionError
+        If there are several, or it still goes on.
+    """
+
+    def holds(made: str, name: str) -> bool:
+        return kind_of(fs, f"{made}/{name}") is not None
+
+    found = [made for made in unfinished if holds(made, JOB)]
+    if not found and holds(path, JOB):
+        found = [path]
+    names = ", ".join(map(posixpath.basename, found))
+    if not found:
+        raise SourceNotFoundError(
+            f"run: --resume must be the directory of a run (with {JOB}), got none: "
+            f"{url}."
+        )
+    if len(found) > 1:
+        raise OptionError(
+            f"run: --resume must be one run, got several: {names}. Remove the others."
+        )
+    if is_local(url) and is_held(found[0]):
+        raise OptionError(
+            f"run: --resume must be a run that has ended, got {names}, which goes on."
+        )
+    return found[0]
 
 
 class RunDirectory:
@@ -51,6 +103,8 @@ class RunDirectory:
         Path or URL; nothing is touched yet.
     overwrite : bool
         Replace an earlier run. What else is there is carried over.
+    resume : bool
+        Go on with the run that was to be there, and is not finished.
     tell : callable
         Takes a line for people.
     """
@@ -60,26 +114,45 @@ class RunDirectory:
         url: str,
         *,
         overwrite: bool = False,
+        resume: bool = False,
         tell: Callable[[str], None] = _to_nobody,
     ) -> None:
         self.url = url.rstrip("/")
         self._overwrite = overwrite
+        self._resumes = resume
         self._tell = tell
-        self._kept: set[str] = set()
+        self._has_model = False
         self._fs, self._path = filesystem(self.url)
-        root = self.url
+        self._root = self.url
         if is_local(url):
             # A link stays; what it points to is replaced.
-            root = self._path = os.path.realpath(self._path)
+            self._root = self._path = os.path.realpath(self._path)
         self._is_local = is_local(url)
         self._lock: DirectoryLock | None = None
         self._superseded: list[str] = []
-        self._replacement = DirectoryReplacement(self._fs, self._path, _OURS, MODEL)
-        self._here = root + self._replacement.made.removeprefix(self._path)
+        self._use(None)
+
+    def _use(self, made: str | None) -> None:
+        """Make the run in a new directory, or in one that is there."""
+        self._replacement = DirectoryReplacement(
+            self._fs, self._path, _OURS, MODEL, made
+        )
+        self.here = self._root + self._replacement.made.removeprefix(self._path)
 
     def path(self, name: str) -> str:
         """Return the path or URL of a file, as it is now."""
-        return f"{self._here}/{name}"
+        return f"{self.here}/{name}"
+
+    def checkpoints(self) -> list[str]:
+        """Return the names of the run's checkpoints, the newest first."""
+        return checkpoints_in(self._fs, self._replacement.made)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a run that was to be gone on with has nothing left to do."""
+        made = self._replacement.made
+        has_model = kind_of(self._fs, f"{made}/{MODEL}") is not None
+        return self._resumes and has_model and not self.checkpoints()
 
     def check(self) -> None:
         """Refuse a place that is taken; tidy up after runs that were killed.
@@ -88,15 +161,23 @@ class RunDirectory:
         ------
         OutputExistsError
             Unless overwriting was asked for and what is there is a run directory.
+        SourceNotFoundError, OptionError
+            If there is no run to go on with, or it still goes on.
         """
         for aside in finish_broken_off(self._fs, self._path, _OURS, MODEL):
             self._tell(
                 f"{self.url} is restored from {posixpath.basename(aside)}: its "
                 "replacement was broken off"
             )
-        for made in unfinished_of(self._fs, self._path):
+        unfinished = unfinished_of(self._fs, self._path)
+        if self._resumes:
+            made = run_to_resume(self._fs, self._path, self.url, unfinished)
+            unfinished = [one for one in unfinished if one != made]
+            self._use(made)
+        for made in unfinished:
             self._look_at_unfinished(made)
-        if kind_of(self._fs, self._path) is None:
+        is_in_place = self._replacement.made == self._path
+        if is_in_place or kind_of(self._fs, self._path) is None:
             return
         if not self._overwrite:
             raise OutputExistsError(
@@ -119,9 +200,9 @@ class RunDirectory:
         if not (self._is_local and is_abandoned(made)):
             self._tell(
                 f"{beside}, a run that is not finished: unless it goes on elsewhere, "
-                "use its checkpoint or remove it"
+                "go on with it (--resume) or remove it"
             )
-        elif any(kind_of(self._fs, f"{made}/{name}") for name in (MODEL, CHECKPOINT)):
+        elif kind_of(self._fs, f"{made}/{MODEL}") or checkpoints_in(self._fs, made):
             self._tell(
                 f"{beside}, of a run that has ended, with its network: it is removed "
                 "when this run is good"
@@ -160,37 +241,24 @@ class RunDirectory:
                 self.path(name), lambda out: out.write(content), overwrite=True
             )
 
-    def save(self, name: str, network: Any) -> None:
-        """Save a network."""
-        with self._writing(name):
-            network.save(self.path(name), overwrite=True)
-        self._kept.add(name)
-
     def save_model(self, network: Any) -> None:
-        """Save the trained network, with retries, and remove the checkpoint."""
+        """Save the trained network, with retries."""
         save_with_retries(
             lambda url: network.save(url, overwrite=True),
             self.path(MODEL),
             name=posixpath.basename(self.url) or "model",
             tell=self._tell,
         )
-        self._kept.add(MODEL)
-        self.remove(CHECKPOINT)
-
-    def remove(self, name: str) -> None:
-        """Remove a file if it is there, and the store lets it be removed."""
-        path = f"{self._replacement.made}/{name}"
-        with contextlib.suppress(*BROKEN):
-            remove(self._fs, path)
-            self._kept.discard(name)
+        self._has_model = True
 
     @property
     def kept(self) -> str | None:
         """In words: the network that is here, or the last checkpoint; None if none."""
-        if MODEL in self._kept:
+        if self._has_model:
             return f"model kept: {self.path(MODEL)}"
-        if CHECKPOINT in self._kept:
-            return f"checkpoint kept: {self.path(CHECKPOINT)}"
+        with contextlib.suppress(*BROKEN):
+            if found := checkpoints_in(self._fs, filesystem(self.here)[1]):
+                return f"checkpoint kept: {self.path(found[0])}"
         return None
 
     def finish(self) -> None:
@@ -203,21 +271,27 @@ class RunDirectory:
         OutputError
             If the store does not let it; the message says where the run is.
         """
-        if not self._overwrite and kind_of(self._fs, self._path) is not None:
+        is_in_place = self._replacement.made == self._path
+        is_taken = not is_in_place and kind_of(self._fs, self._path) is not None
+        if is_taken and not self._overwrite:
             raise OutputExistsError(
                 f"run: output must not exist yet, got {self.url}, which came while "
-                f"this run went on. It is complete in {self._here}: move it from there."
+                f"this run went on. It is complete in {self.here}: move it from there."
             )
         self._drop_claim()
+        with contextlib.suppress(*BROKEN):
+            # Until now they were what the run could go on from.
+            for name in self.checkpoints():
+                remove(self._fs, f"{self._replacement.made}/{name}")
         try:
             self._replacement.put_in_place()
         except BROKEN as error:
             raise OutputError(
                 f"run: {self.url} must be put in its place, the store does not let it: "
-                f"{in_words(error)}. The run is complete in {self._here}: move it from "
+                f"{in_words(error)}. The run is complete in {self.here}: move it from "
                 "there."
             ) from error
-        self._here = self.url
+        self.here = self.url
         for made in self._superseded:
             if is_abandoned(made):
                 self._remove_abandoned(made)
@@ -230,17 +304,20 @@ class RunDirectory:
         """Leave a run that did not end well: with its network, or without a trace.
 
         Where nothing was before, the network lies there; else beside the earlier run.
+        One that was gone on with stays in any case.
         """
-        if not self._kept:
+        if not (self._resumes or self.kept):
             self._drop_claim()
             self._replacement.discard()
             return
         with contextlib.suppress(*BROKEN):
-            if kind_of(self._fs, self._path) is None:
+            is_in_place = self._replacement.made == self._path
+            if is_in_place or kind_of(self._fs, self._path) is None:
                 self._drop_claim()
                 self._replacement.put_in_place()
-            if kind_of(self._fs, self._replacement.made) is None:
-                self._here = self.url
+                self.here = self.url
+            elif kind_of(self._fs, self._replacement.made) is None:
+                self.here = self.url
         if self._lock is not None:
             self._lock.release()
 

@@ -19,9 +19,9 @@ from distributed import Client, KilledWorker
 from daskdl.checks import some
 from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.membership import LostMember, deal_again, deal_rest
+from daskdl.cluster.membership import LostMember
 from daskdl.cluster.orders import EndEpoch, Finish
-from daskdl.cluster.phase import Phase, Shares
+from daskdl.cluster.phase import Phase, Shares, deal_epoch
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
 from daskdl.cluster.stats.progress import ProgressMeter
@@ -42,8 +42,10 @@ from daskdl.nn.fitting.events import (
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData
+from daskdl.nn.fitting.run_checkpoint import Resumed
+from daskdl.nn.fitting.run_state import RunPlan, RunPosition
 from daskdl.nn.network import Network
-from daskdl.training.state import NetworkState, load_state, state_of
+from daskdl.training.state import NetworkState, differs, load_state, state_of
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +53,11 @@ logger = logging.getLogger(__name__)
 RETURN_WAIT_S = 2.0
 # Newcomers wait for the next epoch where this one is over sooner.
 WORTH_JOINING_S = 2.0
+
+# Instead of a rank: the members of an earlier session of the same run.
+_EARLIER = -1
+
+_BEGINNING = RunPosition()
 
 _BUSY = "Are they busy with other tasks?"
 
@@ -78,6 +85,10 @@ class Driver:
         Evaluates the network for listeners.
     threshold : float
         Where an earlier fit left the threshold of gradient sharing; NaN if none did.
+    plan : function, optional
+        Returns what a later fit must have in common with this one to go on with it.
+    resumed : Resumed, optional
+        The checkpoint that the network was taken from, whose run goes on.
 
     Attributes
     ----------
@@ -97,12 +108,16 @@ class Driver:
         listeners: Sequence[Listener] = (),
         evaluate: Callable[..., Any] | None = None,
         threshold: float = math.nan,
+        plan: Callable[[], RunPlan] = RunPlan,
+        resumed: Resumed | None = None,
     ) -> None:
         self._network = network
         self.threshold = threshold
         self._master = master
         self._data = data
-        self._fit = Fit(listeners, 0, self._brought, evaluate)
+        self._resumed = resumed
+        self._fit = Fit(listeners, 0, self._brought, evaluate, lambda: self.threshold)
+        self._fit.plan = plan
         # Whether the members have finished an epoch that is not in the network.
         self._is_behind = False
         self._members = SessionMembers(client, master, data, workers, resources)
@@ -114,8 +129,13 @@ class Driver:
         self._noticed: dict[int, float] = {}
         self._untold: set[int] = set()  # of these, lost in the phase that runs
         self._is_started = False
+        self._start_at = _BEGINNING
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
+        if resumed is not None:
+            self._fit.go_on(resumed.state, resumed.path)
+            self._meter.go_on(self.report, resumed.state)
+            self._loads[_EARLIER] = self.report.loads
 
     @property
     def report(self) -> FitReport:
@@ -134,7 +154,9 @@ class Driver:
     ) -> None:
         self._members.__exit__(kind, error, traceback)
 
-    def fit(self, epochs: int, *, shuffle: bool) -> FitReport:
+    def fit(
+        self, epochs: int, *, shuffle: bool, start_at: RunPosition = _BEGINNING
+    ) -> FitReport:
         """Train for `epochs` passes over the data, unless a listener ends it.
 
         An epoch that has begun is trained to its end: to stop members in its midst, at
@@ -142,6 +164,14 @@ class Driver:
 
         When all workers went, others are waited for, and what was trained since the
         client last had the network is trained again.
+
+        Parameters
+        ----------
+        epochs : int
+            Of the whole run.
+        shuffle : bool
+        start_at : RunPosition
+            Where the network stands: what was trained before it is left out.
 
         Raises
         ------
@@ -154,7 +184,9 @@ class Driver:
         """
         network = self._network
         self._fit.epochs = epochs
-        first = network.epoch_count
+        first = network.epoch_count - start_at.epoch
+        self._kept = KeptNetwork(state_of(network, self.threshold))
+        self._start_at = start_at
         while (error := self._try_to_train(first, epochs, shuffle=shuffle)) is not None:
             self._go_back(first, error)
         return self._close_report()
@@ -174,25 +206,35 @@ class Driver:
             self._is_started = True
             self._members.start(self._kept.state)
         self._await_start()
+        self._fit.workers = len(self._members.addresses)
         if not self._epoch:
-            self._fit.begin(
-                FitStarted(
-                    workers=tuple(self._members.addresses.values()),
-                    examples=self._data.examples,
-                    minibatches=len(self._data.minibatches),
-                    epochs=epochs,
-                )
-            )
-        begin = self._kept.state.epoch_count
-        for epoch in range(begin, first + epochs):
+            self._begin(epochs)
+        done = self._kept.state.epoch_count - first
+        # What was kept later stands at the end of an epoch.
+        is_start = done == self._start_at.epoch
+        after = self._start_at if is_start else RunPosition(epoch=done)
+        for number in range(done + 1, epochs + 1):
             if self._fit.is_stopped():
                 break
-            if epoch > begin:
-                self._let_join(epoch)
-            self._fit_epoch(epoch, epoch - first + 1, shuffle=shuffle)
-            if epoch + 1 < first + epochs and self._kept.is_due():
+            if number > done + 1:
+                self._let_join(first + number - 1)
+            self._fit_epoch(first + number - 1, after, shuffle=shuffle)
+            after = RunPosition(epoch=number)
+            if number < epochs and self._kept.is_due():
                 self._keep()
         self._finish()
+
+    def _begin(self, epochs: int) -> None:
+        if self._resumed is not None:
+            self._resumed.warn_of_workers("Session", self._fit.workers)
+        self._fit.begin(
+            FitStarted(
+                workers=tuple(self._members.addresses.values()),
+                examples=self._data.examples,
+                minibatches=len(self._data.minibatches),
+                epochs=epochs,
+            )
+        )
 
     def _await_start(self) -> None:
         try:
@@ -239,22 +281,28 @@ class Driver:
         )
         self._kept.examples = self._meter.examples
 
-    def _fit_epoch(self, epoch: int, number: int, *, shuffle: bool) -> None:
+    def _fit_epoch(self, epoch: int, after: RunPosition, *, shuffle: bool) -> None:
+        number = after.epoch + 1
         self._epoch = number
         self._epoch_count = epoch + 1  # of the network, when it has ended
-        self._meter.begin_epoch(number)
+        if after.positions and self._resumed is not None:
+            state = self._resumed.state
+            self._meter.begin_epoch(number, state.examples, state.score_sum)
+        else:
+            self._meter.begin_epoch(number)
         self._fit.begin_epoch(number)
         if self._fit.is_stopped():
             return
-        ranks = sorted(self._members.addresses)
-        blocks = self._data.epoch(
+        shares = deal_epoch(
+            self._data,
             epoch,
-            len(ranks),
+            after,
+            sorted(self._members.addresses),
             shuffled=shuffle,
             seed=self._network.conf.seed,
             room=self._members.room,
         )
-        shares: Shares = dict(zip(ranks, blocks, strict=True))
+        self._fit.workers = len(shares)
         while any(shares.values()):
             shares = self._run_phase(shares, epoch)
         self._members.order_all(EndEpoch())
@@ -264,6 +312,8 @@ class Driver:
             score = self._meter.epoch_score
             self._fit.count(minibatches, self._data.examples, score)
         self._is_behind = True
+        self.report.examples = self._meter.examples
+        self.report.bytes_sent = self._meter.bytes_sent
         try:
             self._fit.end_epoch(
                 self._data.examples,
@@ -281,7 +331,9 @@ class Driver:
         """Return the network as the members have it at the end of an epoch."""
         if self._is_behind:
             self._is_behind = False
-            load_state(self._network, self._keep())
+            state = self._keep()
+            load_state(self._network, state)
+            self.threshold = state.threshold
         return self._network
 
     def _run_phase(self, shares: Shares, epoch: int) -> Shares:
@@ -293,15 +345,10 @@ class Driver:
         self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
         self._phase += 1
         self._rates = phase.rates
-        lost_members = ledger.lost_members()
-        self._tell_lost_members(lost_members)
-        if not phase.rest:
-            return deal_again(lost_members, sorted(self._members.addresses))
-        rest = {**phase.rest}
-        for lost in lost_members:
-            rest[lost.rank] = (*lost.unfinished, *rest.get(lost.rank, ()))
-        self._let_join(epoch, patient=False)
-        return deal_rest(rest, self._members.addresses)
+        self._tell_lost_members(ledger.lost_members())
+        if phase.is_cut:
+            self._let_join(epoch, patient=False)
+        return phase.leftover(sorted(self._members.addresses))
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self._master.start_timeout_s
@@ -475,11 +522,15 @@ class Driver:
 
         self._await(is_waiting, None)
         self._await_bytes()
+        is_changed = differs(self._network, results[0])
         load_state(self._network, results[0])
         if math.isnan(self._network.score):
             # Of a member that had nothing to train, where others had.
             self._network.score = self._meter.epoch_score
         self.threshold = results[0].threshold
+        if is_changed:
+            # Gradient sharing gives out its residuals at the end.
+            self._fit.stand_still(self._fit.position)
 
     def _await_bytes(self) -> None:
         """Wait for the other members' counts of bytes; ignore those that fail now."""

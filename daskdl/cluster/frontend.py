@@ -57,6 +57,8 @@ from daskdl.nn.fitting.events import FitReport, Preparing
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, options_for, prepare
 from daskdl.nn.fitting.progress import hearing_of
+from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
+from daskdl.nn.fitting.run_state import RunPlan, RunPosition
 from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.loss_evaluations import evaluation_for
@@ -150,6 +152,7 @@ class ClusterNetwork(Generic[N]):
         shuffle: bool = False,
         normalizer: NormalizerChoice = "own",
         listeners: Listener | Iterable[Listener] | None = None,
+        resume: str | os.PathLike[str] | None = None,
         options: SourceOptions | None = None,
         workers: Sequence[str] | int | None = None,
         resources: Mapping[str, float] | None = None,
@@ -174,6 +177,12 @@ class ClusterNetwork(Generic[N]):
         listeners : Listener or several, optional
             What hears of the fit. At a prompt and in a notebook a line shows how far
             it is, too, unless the list is empty.
+        resume : path or str, optional
+            A checkpoint that a :class:`~daskdl.RunCheckpoint` wrote, or its directory:
+            the run goes on from there, with the same data and arguments, and the same
+            training master but for its limits of time. `epochs` are those of the whole
+            run. Another number of workers trains each example once, too, but not with
+            the same result to the bit.
         options, **source_options
             How to read `data`: see :class:`SourceOptions`. Single options may be given
             as keywords, such as ``features="features", label="label"``, and
@@ -202,7 +211,16 @@ class ClusterNetwork(Generic[N]):
         check_type(who, "shuffle", shuffle, bool)
         hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
-        used = chosen_normalizer(who, self.normalizer, normalizer)
+        resumed = None if resume is None else resumed_run(who, resume, self.network)
+        if resumed is not None and resumed.is_complete(who, epochs):
+            self._take_over(resumed)
+            self.last_fit = resumed.state.report
+            return self.network
+        used = (
+            chosen_normalizer(who, self.normalizer, normalizer)
+            if resumed is None
+            else resumed.normalizer(who, normalizer)
+        )
         given = given_options(f"{who}.fit", options, source_options)
         tell = partial(_tell_preparing, hearing)
         with ExitStack() as held:
@@ -217,7 +235,18 @@ class ClusterNetwork(Generic[N]):
                     normalizer=used,
                     scan=scan_on(self._client),
                 )
-            if used is not None:
+            plan = RunPlan(
+                seed=self.network.conf.seed,
+                shuffle=shuffle,
+                batch_size=batch_size,
+                normalizer=None if used is None else type(used).__name__,
+                master=self._master.in_words(),
+                data=prepared.fingerprint,
+            )
+            if resumed is not None:
+                resumed.check(who, plan)
+                self._take_over(resumed)
+            elif used is not None:
                 self.normalizer = used
             tell("starting on the workers, which compile what is new")
             held.enter_context(self._scheduler_must_answer(SESSION_ADVICE))
@@ -232,12 +261,19 @@ class ClusterNetwork(Generic[N]):
                     listeners=hearing,
                     evaluate=self.evaluate,
                     threshold=self._threshold,
+                    plan=lambda: plan,
+                    resumed=resumed,
                 )
             )
             self.last_fit = driver.report
-            driver.fit(epochs, shuffle=shuffle)
+            start_at = RunPosition() if resumed is None else resumed.state.position
+            driver.fit(epochs, shuffle=shuffle, start_at=start_at)
             self._threshold = driver.threshold
         return self.network
+
+    def _take_over(self, resumed: Resumed) -> None:
+        resumed.take_over(self.network)
+        self._threshold = resumed.state.threshold
 
     def fit_paths(
         self,

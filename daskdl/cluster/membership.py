@@ -139,7 +139,7 @@ def deal_again(
     }
 
 
-def deal_rest(
+def deal_leftover(
     rest: Mapping[int, Sequence[Minibatch]], ranks: Collection[int]
 ) -> dict[int, tuple[Minibatch, ...]]:
     """Deal again what a phase left that was cut short.

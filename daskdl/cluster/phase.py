@@ -9,12 +9,47 @@ from collections.abc import Mapping, Sequence
 
 from daskdl.cluster.balance import Balance, Move
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.membership import LostMember, PhaseLedger
+from daskdl.cluster.membership import PhaseLedger, deal_again, deal_leftover
 from daskdl.cluster.orders import ClosePhase, MoreWork, TrainPhase
 from daskdl.cluster.session_members import SessionMembers
-from daskdl.data.plan import Minibatch
+from daskdl.data.plan import Minibatch, deal_rest
+from daskdl.data.room import Room
+from daskdl.nn.fitting.preparation import PreparedData
+from daskdl.nn.fitting.run_state import RunPosition
 
 Shares = Mapping[int, Sequence[Minibatch]]
+
+
+def deal_epoch(
+    data: PreparedData,
+    epoch: int,
+    after: RunPosition,
+    ranks: Sequence[int],
+    *,
+    shuffled: bool,
+    seed: int,
+    room: Room,
+) -> Shares:
+    """Deal the minibatches of an epoch, or those behind a position in it.
+
+    Parameters
+    ----------
+    data, epoch, shuffled, seed, room
+        See :meth:`PreparedData.epoch`.
+    after : RunPosition
+        What was trained before.
+    ranks : sequence of int
+        Of those that train.
+    """
+    if after.positions:
+        shares = data.epoch(
+            epoch, len(after.positions), shuffled=shuffled, seed=seed, room=after.room
+        )
+        interleaved = data.source.in_memory
+        blocks = deal_rest(shares, after.positions, len(ranks), interleaved=interleaved)
+    else:
+        blocks = data.epoch(epoch, len(ranks), shuffled=shuffled, seed=seed, room=room)
+    return dict(zip(ranks, blocks, strict=True))
 
 
 class Phase:
@@ -36,8 +71,8 @@ class Phase:
     ----------
     number : int
     ledger : PhaseLedger
-    rest : dict of int to tuple of Minibatch
-        What was taken back when the phase was cut short, by rank.
+    is_cut : bool
+        Whether it was cut short.
     """
 
     def __init__(
@@ -50,10 +85,10 @@ class Phase:
     ) -> None:
         self.number = number
         self.ledger = PhaseLedger(shares)
-        self.rest: dict[int, tuple[Minibatch, ...]] = {}
+        self.is_cut = False
+        self._rest: dict[int, tuple[Minibatch, ...]] = {}  # by rank
         self._shares = shares
         self._members = members
-        self._is_cut = False
         totals = self.ledger.totals
         self._balance = Balance(totals, rates)
         is_alone = len(shares) == 1
@@ -117,20 +152,26 @@ class Phase:
 
     def cut(self) -> None:
         """Let the members end the phase after what they have begun."""
-        if self._is_cut:
+        if self.is_cut:
             return
-        self._is_cut = True
+        self.is_cut = True
         stops = self._members.stop_at(
             self.number, dict.fromkeys(self.ledger.waiting_for, 0)
         )
         for rank, stop in stops.items():
-            self.rest[rank] = self.ledger.take_back(rank, stop)
+            self._rest[rank] = self.ledger.take_back(rank, stop)
             self._balance.settle(rank, stop)
         self._close()
 
-    def lost_members(self) -> list[LostMember]:
-        """Return the lost members and their unfinished minibatches, in rank order."""
-        return self.ledger.lost_members()
+    def leftover(self, ranks: Sequence[int]) -> Shares:
+        """Deal what is left, when all have ended, to those that go on."""
+        lost_members = self.ledger.lost_members()
+        if not self.is_cut:
+            return deal_again(lost_members, ranks)
+        rest = {**self._rest}
+        for lost in lost_members:
+            rest[lost.rank] = (*lost.unfinished, *rest.get(lost.rank, ()))
+        return deal_leftover(rest, ranks)
 
     def _move(self, move: Move) -> None:
         total = self.ledger.totals[move.source]

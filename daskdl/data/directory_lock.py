@@ -8,7 +8,7 @@ under which run of the kernel it was made: elsewhere, and after a reboot, nobody
 import contextlib
 import os
 
-__all__ = ["DirectoryLock", "is_abandoned"]
+__all__ = ["DirectoryLock", "is_abandoned", "is_held"]
 
 _NAME = ".alive"
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -53,23 +53,35 @@ class DirectoryLock:
 
 def is_abandoned(directory: str) -> bool:
     """Return whether the process that made a directory has certainly ended."""
+    return _is_locked(directory) is False
+
+
+def is_held(directory: str) -> bool:
+    """Return whether the process that made a directory certainly goes on."""
+    return _is_locked(directory) is True
+
+
+def _is_locked(directory: str) -> bool | None:
+    """Return whether a directory is locked; None where nobody knows."""
     if not (boot := _boot_id()):
-        return False
+        return None
     import fcntl  # as above
 
     try:
         file = os.open(os.path.join(directory, _NAME), os.O_RDWR)
     except OSError:
-        return False
+        return None
     try:
         if os.read(file, 100) != boot:
-            return False
+            return None
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
     except OSError:
-        return False
+        return None
     finally:
         os.close(file)
-    return True
+    return False
 
 
 def _boot_id() -> bytes:

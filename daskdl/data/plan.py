@@ -6,6 +6,7 @@ All of it is pure: numbers of rows in, lists of minibatches out. Nothing is load
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "Minibatch",
     "PartitionRows",
     "deal",
+    "deal_rest",
     "plan_given",
     "plan_minibatches",
     "shuffle",
@@ -153,6 +155,39 @@ def deal(
         list(minibatches[stop - size : stop])
         for size, stop in zip(sizes, stops, strict=True)
     ]
+
+
+def deal_rest(
+    shares: Sequence[Sequence[Minibatch]],
+    positions: Sequence[int],
+    n_workers: int,
+    *,
+    interleaved: bool,
+) -> list[list[Minibatch]]:
+    """Deal what is left of an epoch that was stopped.
+
+    Parameters
+    ----------
+    shares : sequence of sequence of Minibatch
+        Of each worker that trained the epoch so far.
+    positions : sequence of int
+        How many of its share each of them has trained.
+    n_workers : int
+        How many go on; the same number keep their shares.
+    interleaved : bool
+        As for :func:`deal`.
+
+    Returns
+    -------
+    list of list of Minibatch
+        One list a worker that goes on.
+    """
+    left = [list(share[at:]) for share, at in zip(shares, positions, strict=True)]
+    if len(left) == n_workers:
+        return left
+    turns = zip_longest(*left) if interleaved else left
+    rest = [one for turn in turns for one in turn if one is not None]
+    return deal(rest, n_workers, interleaved=interleaved)
 
 
 def shuffle(minibatches: Sequence[M], seed: int, epoch: int) -> list[M]:

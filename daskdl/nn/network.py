@@ -1,6 +1,7 @@
 """What a network does with data in one process: train, predict, evaluate, save."""
 
 import html
+import os
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, TypeVar, overload
@@ -20,7 +21,7 @@ from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.data_kinds import batches_of
 from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.listener import Listener
-from daskdl.nn.fitting.local import prepared, train
+from daskdl.nn.fitting.local import fit_here
 from daskdl.nn.given_in_one import data_in_one, refuse_pair
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.masks import masked
@@ -62,6 +63,7 @@ class Network(StepNetwork[Conf]):
         shuffle: bool = False,
         normalizer: NormalizerChoice = "own",
         listeners: Listener | Iterable[Listener] | None = None,
+        resume: str | os.PathLike[str] | None = None,
         options: SourceOptions | None = None,
         **source_options: Any,
     ) -> N:
@@ -90,6 +92,9 @@ class Network(StepNetwork[Conf]):
         listeners : Listener or several, optional
             What hears of the fit. At a prompt and in a notebook a line shows how far
             it is, too, unless the list is empty.
+        resume : path or str, optional
+            A checkpoint of a :class:`~daskdl.RunCheckpoint`, or its directory: the run
+            goes on with the same data; `epochs` are those of the whole run.
         options, **source_options
             How to read data that have columns or files: see
             :class:`~daskdl.data.sources.source.SourceOptions`. Single options may be
@@ -105,8 +110,8 @@ class Network(StepNetwork[Conf]):
         OptionError
             If `data` can be read once only and there is more than one pass, of which
             fitting the normalizer is one; if `batch_size` is needed and missing; if the
-            normalizer changes labels that tell classes; or if an output of classes has
-            one number alone.
+            normalizer changes labels that tell classes; if an output of classes has one
+            number alone; or if `resume` is of a run with other data or arguments.
         DataError, ShapeError
             If there is no minibatch at all, or an example does not fit or holds a
             number that is not finite. Data in memory and in files are looked through
@@ -114,7 +119,7 @@ class Network(StepNetwork[Conf]):
         DivergedError
             When a score, or a parameter at the end of an epoch, is no number.
         """
-        task = prepared(
+        fit_here(
             self,
             data,
             epochs=epochs,
@@ -122,11 +127,10 @@ class Network(StepNetwork[Conf]):
             shuffle=shuffle,
             normalizer=normalizer,
             listeners=listeners,
+            resume=resume,
             options=options,
             source_options=source_options,
         )
-        with self.keeping_threads():
-            train(self, task)
         return self
 
     def pretrain(
@@ -491,8 +495,7 @@ class Network(StepNetwork[Conf]):
     def summary(self) -> str:
         """Return a table: name, type, what goes in and out, parameters.
 
-        Below it stand the dialect, and the normalizer and the names of the classes if
-        there are any.
+        Below it stand dialect, and normalizer and names of classes if there are any.
         """
         return in_many_lines(self)
 
@@ -517,8 +520,7 @@ class Network(StepNetwork[Conf]):
             If there is no such dialect, or the network is none in it.
         """
         changed = differences(self.conf, name)
-        conf = self.conf.replaced(dialect=name)
-        return self._copied(conf), changed
+        return self._copied(self.conf.replaced(dialect=name)), changed
 
     def save(
         self,
@@ -576,8 +578,7 @@ class Network(StepNetwork[Conf]):
 
         They are like the outputs: numbers of classes become rows of 0 and 1.
         """
-        arrays = self._converter.checked(batch)
-        return self._converter.labels_to_count(arrays)
+        return self._converter.labels_to_count(self._converter.checked(batch))
 
     def mask_to_count(self) -> NDArray[Any] | None:
         """Return what evaluations take for the mask where labels have none.
@@ -595,6 +596,5 @@ class Network(StepNetwork[Conf]):
     def _outputs(self, arrays: Arrays) -> list[FloatArray]:
         """Return what is predicted, inside still, but in the units of the data."""
         with numbers_may_overflow():
-            entered = self._converter.features(arrays)
-            results = self._passes.outputs(*entered)
+            results = self._passes.outputs(*self._converter.features(arrays))
         return self._converter.in_units_of_data(results)

@@ -1,5 +1,6 @@
 """Training in this process, bit for bit as a cluster of one worker."""
 
+import os
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ def fit(
     shuffle: bool = False,
     normalizer: NormalizerChoice = "own",
     listeners: Listener | Iterable[Listener] | None = None,
+    resume: str | os.PathLike[str] | None = None,
     options: SourceOptions | None = None,
     **source_options: Any,
 ) -> N:
@@ -31,7 +33,8 @@ def fit(
     ----------
     network : Network
         Trained in place and returned.
-    data, epochs, batch_size, shuffle, normalizer, listeners, options, **source_options
+    data, epochs, batch_size, shuffle, normalizer, listeners, resume
+    options, **source_options
         See :meth:`daskdl.nn.network.Network.fit`.
     """
     return network.fit(
@@ -41,6 +44,7 @@ def fit(
         shuffle=shuffle,
         normalizer=normalizer,
         listeners=listeners,
+        resume=resume,
         options=options,
         **source_options,
     )

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.build import build_network
@@ -86,3 +88,12 @@ def load_state(network: Network[Any], state: NetworkState) -> None:
     network.iteration_count = state.iteration_count
     network.epoch_count = state.epoch_count
     network.score = state.score
+
+
+def differs(network: Network[Any], state: NetworkState) -> bool:
+    """Whether parameters or updater state of `network` are not those of `state`."""
+    pairs = (
+        (network.params, state.params),
+        (network.updater_state, state.updater_state),
+    )
+    return not all(np.array_equal(to_host(mine), theirs) for mine, theirs in pairs)

@@ -79,6 +79,16 @@ class TrainingMaster:
         check_positive(who, "idle_timeout_s", self.idle_timeout_s)
         check_at_least(who, "rejoin_timeout_s", self.rejoin_timeout_s, 0)
 
+    def in_words(self) -> str:
+        """Return its class and those of its options that change what is learnt."""
+        ours = {entry.name for entry in fields(TrainingMaster)}
+        told = [
+            f"{entry.name}={getattr(self, entry.name)!r}"
+            for entry in fields(self)
+            if entry.name not in ours
+        ]
+        return f"{type(self).__name__}({', '.join(told)})"
+
 
 @dataclass(frozen=True, kw_only=True)
 class SharedTrainingMaster(TrainingMaster):

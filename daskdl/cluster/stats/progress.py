@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.cluster.masters.staleness import StalenessTally, staleness_of
-from daskdl.nn.fitting.events import Progress, Staleness
+from daskdl.nn.fitting.events import FitReport, Progress, Staleness
+from daskdl.nn.fitting.run_state import RunState
 
 TELL_EVERY_S = 0.25
+# Instead of a rank.
+_EARLIER = -1
 
 
 class ProgressMeter:
@@ -52,11 +55,21 @@ class ProgressMeter:
         """Mean score of the minibatches of this epoch, weighted by examples."""
         return self._epoch_scores.value
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Start to count an epoch."""
+    def go_on(self, report: FitReport, state: RunState) -> None:
+        """Count on from where an earlier session of the same run stood."""
+        self._start_s -= report.wall_s
+        self._examples = self._told_examples = report.examples + state.examples
+        self._minibatches = state.iteration
+        self._bytes_sent[_EARLIER] = report.bytes_sent
+
+    def begin_epoch(
+        self, epoch: int, examples: int = 0, score_sum: float = 0.0
+    ) -> None:
+        """Start to count an epoch, of which some examples may be trained already."""
         self._epoch = epoch
-        self._epoch_start_examples = self._examples
+        self._epoch_start_examples = self._examples - examples
         self._epoch_scores = _Mean()
+        self._epoch_scores.add(score_sum, examples)
 
     def end_phase(self, examples: int, minibatches: int) -> None:
         """Add a phase that has ended."""

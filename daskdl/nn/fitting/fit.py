@@ -1,8 +1,10 @@
 """The state of a fit, which listeners get with every event."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
@@ -15,7 +17,8 @@ from daskdl.nn.fitting.events import (
     FitFinished,
     FitReport,
 )
-from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.listener import Listener, kept_states, restore_states
+from daskdl.nn.fitting.run_state import RunPlan, RunPosition, RunState
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
@@ -35,6 +38,8 @@ class Fit:
         Returns the network that is trained.
     evaluate : function of (data, ``**how``), optional
         Evaluates it, if that is not to be done in this process.
+    threshold : function, optional
+        Returns where the threshold of gradient sharing stands.
 
     Attributes
     ----------
@@ -42,8 +47,14 @@ class Fit:
         How many there will be.
     epoch : int
         The one that runs, from 1.
+    plan : function
+        Returns what a later fit must have in common with this one to go on with it.
+    resumed_from : str or None
+        The checkpoint of the run that this fit goes on with.
+    workers : int
+        How many train; 0 in one process.
     iteration : int
-        Minibatches trained since the start of this fit.
+        Minibatches trained since the start of the run.
     examples : int
         Examples trained in this epoch.
     score : float
@@ -61,14 +72,22 @@ class Fit:
         epochs: int,
         network: "Callable[[], Network[Any]]",
         evaluate: Callable[..., Any] | None = None,
+        threshold: Callable[[], float] = lambda: math.nan,
     ) -> None:
         self.epochs = epochs
         self.epoch = 0
+        self.plan: Callable[[], RunPlan] = RunPlan
+        self.resumed_from: str | None = None
+        self.workers = 0
         self.iteration = 0
         self.examples = 0
         self.score = float("nan")
         self.report = FitReport()
         self._is_stopped = False
+        self._is_checkpoint_wanted = False
+        self._position = RunPosition()
+        self._score_sum = 0.0
+        self._threshold = threshold
         self._listeners = listeners
         # Else nobody has to be called after every minibatch.
         self._counting = [
@@ -111,6 +130,62 @@ class Fit:
         """
         self._is_stopped = True
 
+    def want_checkpoint(self) -> None:
+        """Ask to hear :meth:`Listener.on_standstill` soon.
+
+        In one process that is after this minibatch, on a cluster where all workers
+        stand at a common position: at the end of the epoch at the latest.
+        """
+        self._is_checkpoint_wanted = True
+
+    @property
+    def is_checkpoint_wanted(self) -> bool:
+        """Whether a listener waits for a standstill."""
+        return self._is_checkpoint_wanted
+
+    @property
+    def position(self) -> RunPosition:
+        """Where training stood still last."""
+        return self._position
+
+    def run_state(self) -> RunState:
+        """Return what is needed beside :attr:`network` to go on from this standstill.
+
+        To be asked in :meth:`Listener.on_standstill` only: between two of them nobody
+        knows a position that all workers share.
+        """
+        # On a cluster the threshold comes with it.
+        self._network()
+        return RunState(
+            plan=self.plan(),
+            position=self._position,
+            workers=self.workers,
+            iteration=self.iteration,
+            examples=self.examples if self._position.positions else 0,
+            score_sum=self._score_sum,
+            is_stopped=self._is_stopped,
+            threshold=self._threshold(),
+            report=replace(self.report, wall_s=self.time_s),
+            listeners=kept_states(self._listeners),
+        )
+
+    def go_on(self, state: RunState, resumed_from: str) -> None:
+        """Take over report, counters and listeners of a run that was stopped.
+
+        Parameters
+        ----------
+        state : RunState
+        resumed_from : str
+            Path or URL of its checkpoint.
+        """
+        self.report = state.report
+        self.resumed_from = resumed_from
+        self.epoch = state.position.epoch
+        self.iteration, self.examples = state.iteration, state.examples
+        self._position, self._score_sum = state.position, state.score_sum
+        self._start_s = time.monotonic() - state.report.wall_s
+        restore_states(self._listeners, state.listeners)
+
     def report_values(self, **values: float) -> None:
         """Add values to the report of this epoch.
 
@@ -138,14 +213,16 @@ class Fit:
     def tell(self, event: Event) -> None:
         """Take an event into the report, and tell it to the listeners."""
         self.report.add(event)
-        for listener in self._listeners:
-            listener.on_event(event)
+        self._tell_listeners(event)
 
     def begin(self, started: Event) -> None:
-        """Tell listeners that training begins."""
+        """Tell listeners that training begins, and stands still until then."""
         self.tell(started)
         for listener in self._listeners:
             listener.on_fit_start(self)
+        # Whatever a store says against it: nothing is trained yet.
+        for listener in self._listeners:
+            listener.on_standstill(self)
 
     def begin_epoch(self, epoch: int) -> None:
         """Tell listeners that an epoch begins."""
@@ -160,25 +237,44 @@ class Fit:
         for listener in self._counting:
             listener.iteration_done(self)
 
+    def stand_still(self, position: RunPosition, score_sum: float = 0.0) -> None:
+        """Tell listeners that all stand at a position from which a run can go on.
+
+        Errors of a store become warnings.
+
+        Parameters
+        ----------
+        position : RunPosition
+        score_sum : float
+            Of the examples of an epoch that is not whole.
+        """
+        self._position, self._score_sum = position, score_sum
+        self._is_checkpoint_wanted = False
+        for listener in self._listeners:
+            self._tell_or_warn(listener.on_standstill)
+
     def end_epoch(self, examples: int, score: float, workers: int) -> None:
         """Tell listeners that an epoch has ended; errors of a store become warnings."""
         self.examples, self.score = examples, score
         time_s = self.time_s
         wall_s = time.monotonic() - self._epoch_start_s
         for listener in self._listeners:
-            self._end_epoch_of(listener)
-        # Last: whoever reads that the epoch is done may count on its checkpoint.
-        self.tell(
-            EpochFinished(
-                time_s=time_s,
-                epoch=self.epoch,
-                examples=examples,
-                score=score,
-                wall_s=wall_s,
-                workers=workers,
-                values=self.values,
-            )
+            self._tell_or_warn(listener.on_epoch_end)
+        finished = EpochFinished(
+            time_s=time_s,
+            epoch=self.epoch,
+            examples=examples,
+            score=score,
+            wall_s=wall_s,
+            workers=workers,
+            values=self.values,
         )
+        self.report.add(finished)
+        # Behind all that listeners did at the end of the epoch: a run that goes on from
+        # here begins with the next one.
+        self.stand_still(RunPosition(epoch=self.epoch))
+        # Last: whoever reads that the epoch is done may count on its checkpoint.
+        self._tell_listeners(finished)
 
     def end(self) -> None:
         """Tell listeners that the network is trained."""
@@ -187,9 +283,13 @@ class Fit:
         for listener in self._listeners:
             listener.on_fit_end(self)
 
-    def _end_epoch_of(self, listener: Listener) -> None:
+    def _tell_listeners(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener.on_event(event)
+
+    def _tell_or_warn(self, moment: Callable[["Fit"], None]) -> None:
         try:
-            listener.on_epoch_end(self)
+            moment(self)
         except (OutputError, StorageError) as error:
             logger.warning(
                 "epoch %d: no checkpoint, the training goes on: %s", self.epoch, error

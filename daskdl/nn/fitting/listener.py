@@ -1,6 +1,6 @@
 """Listeners of a fit, in one process and on a cluster alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from daskdl.checks import did_you_mean, some
@@ -46,6 +46,26 @@ class Listener:
     def on_epoch_end(self, fit: "Fit") -> None:
         """Hear that every example of the epoch was trained."""
 
+    def on_standstill(self, fit: "Fit") -> None:
+        """Hear that training stands where a run can go on: ``fit.run_state()``.
+
+        Before the first minibatch, behind all other moments of the end of an epoch, at
+        the end of a run, and soon after ``fit.want_checkpoint()``.
+        """
+
+    def kept_state(self) -> Mapping[str, Any]:
+        """Return what a checkpoint of the run is to hold of it, as JSON has values.
+
+        A listener that counts or compares from epoch to epoch returns that here.
+        """
+        return {}
+
+    def restore_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`kept_state` returned, as a run goes on.
+
+        Called before :meth:`on_fit_start`, unless there was nothing to keep.
+        """
+
     def on_fit_end(self, fit: "Fit") -> None:
         """Hear that the network is trained. Not called if an error ends the fit."""
 
@@ -54,6 +74,27 @@ class Listener:
 
         See :mod:`daskdl.nn.fitting.events`.
         """
+
+
+def kept_states(
+    listeners: Sequence[Listener],
+) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Return the class and the kept state of each listener that keeps one."""
+    states = ((type(one).__name__, one.kept_state()) for one in listeners)
+    return tuple((name, state) for name, state in states if state)
+
+
+def restore_states(
+    listeners: Sequence[Listener], states: Sequence[tuple[str, Mapping[str, Any]]]
+) -> None:
+    """Give listeners back what those of the same class kept, one after another."""
+    left = list(states)
+    for listener in listeners:
+        name = type(listener).__name__
+        found = next((one for one in left if one[0] == name), None)
+        if found is not None:
+            left.remove(found)
+            listener.restore_state(found[1])
 
 
 def listeners_of(who: str, given: Listener | Iterable[Listener]) -> list[Listener]:

@@ -86,7 +86,8 @@ class CheckpointListener(Listener):
 
     def on_fit_start(self, fit: Fit) -> None:
         """Refuse to overwrite existing checkpoints, before anything is trained."""
-        if not self._overwrite:
+        # A run that goes on finds its own.
+        if not self._overwrite and fit.resumed_from is None:
             epochs = filter(partial(self._is_time, fit), range(1, fit.epochs + 1))
             for path in {self._path_of(epoch) for epoch in epochs}:
                 check_free(path)

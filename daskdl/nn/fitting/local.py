@@ -1,10 +1,11 @@
 """Training in this process, of whatever data there are."""
 
+import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from itertools import count
+from functools import cache, partial
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from daskdl.checks import check_count, check_type
@@ -12,7 +13,7 @@ from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import shuffle as shuffled
 from daskdl.data.prefetching import prefetch
 from daskdl.data.reader import MinibatchReader
-from daskdl.data.room import room_here
+from daskdl.data.room import LEAST_ROOM, Room, room_here
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
@@ -34,6 +35,8 @@ from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
 from daskdl.nn.fitting.progress import hearing_of
+from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
+from daskdl.nn.fitting.run_state import DataFingerprint, RunPlan, RunPosition
 from daskdl.nn.loss_evaluations import check_class_outputs
 from daskdl.nn.normalizing import (
     NormalizerChoice,
@@ -46,11 +49,14 @@ from daskdl.nn.passes import is_in_memory, passes_over
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
 
-Pass = Callable[[int], Iterable[Batch]]
-"""Begins a pass over the minibatches, of the epoch of the network with this number."""
+Pass = Callable[[int, RunPosition], Iterable[Batch]]
+"""Begins a pass over the minibatches, of the epoch of the network with this number.
 
-Count = Callable[[], int | None]
-"""Returns how many examples a pass has; None where only the end of the data tells."""
+Behind those of a position in it.
+"""
+
+Facts = Callable[[], DataFingerprint]
+"""Returns what is known of the data of a pass, however often it is asked."""
 
 
 @dataclass(frozen=True)
@@ -63,22 +69,57 @@ class Task:
         Named in errors.
     begin : callable
         Begins a pass over the minibatches.
-    examples : callable
-        Returns the number of examples of a pass, None if nobody knows.
+    facts : callable
+        Returns what is known of the data.
     fit : Fit
         What listeners are told.
     normalizer : Normalizer or None
         What the minibatches go through.
     loads : callable
         Returns how often a part of stored data was read to be trained.
+    room : Room
+        Decides the order of stored data.
+    resumed : Resumed or None
+        The checkpoint that training goes on from.
     """
 
     who: str
     begin: Pass
-    examples: Count
+    facts: Facts
     fit: Fit
     normalizer: Normalizer | None
     loads: Callable[[], int]
+    room: Room
+    resumed: Resumed | None
+
+
+def fit_here(
+    network: "Network[Any]",
+    data: Any,
+    *,
+    epochs: int,
+    resume: str | os.PathLike[str] | None,
+    **how: Any,
+) -> None:
+    """Train `network` in this process; see ``Network.fit``.
+
+    Parameters
+    ----------
+    network, data, epochs, resume
+        As that takes them.
+    **how
+        The other arguments of :func:`prepared`.
+    """
+    who = f"{type(network).__name__}.fit"
+    check_count(who, "epochs", epochs)
+    resumed = None if resume is None else resumed_run(who, resume, network)
+    if resumed is not None and resumed.is_complete(who, epochs):
+        resumed.take_over(network)
+        network.last_fit = resumed.state.report
+        return
+    task = prepared(network, data, epochs=epochs, resumed=resumed, **how)
+    with network.keeping_threads():
+        train(network, task)
 
 
 def prepared(
@@ -92,6 +133,7 @@ def prepared(
     listeners: Listener | Iterable[Listener] | None,
     options: SourceOptions | None,
     source_options: dict[str, Any],
+    resumed: Resumed | None,
 ) -> Task:
     """Check the arguments of ``Network.fit``, and fit normalizers.
 
@@ -101,30 +143,44 @@ def prepared(
         As that says.
     """
     who = f"{type(network).__name__}.fit"
-    check_count(who, "epochs", epochs)
     check_type(who, "shuffle", shuffle, bool)
     hearing = hearing_of(who, listeners)
-    used = chosen_normalizer(who, network.normalizer, normalizer)
+    if resumed is None:
+        used = chosen_normalizer(who, network.normalizer, normalizer)
+    else:
+        used = resumed.normalizer(who, normalizer)
     if options is not None or source_options:
         options = given_options(who, options, source_options)
     # A list is cut anew as a whole, as on a cluster.
     loads: Callable[[], int] = int
+    room = LEAST_ROOM
     is_cut_anew = batch_size is not None and is_several(data)
     if options is None and not is_stored(data) and not is_cut_anew:
-        begin, examples = _passes_over_given(
+        begin, facts = _passes_over_given(
             who, network, data, epochs, batch_size, used, shuffle=shuffle
         )
     else:
         if batch_size is not None and isinstance(data, str) and numba_is_used():
             # They are read through first, and the disk leaves time to compile.
             start_compiling(network, batch_size)
-        begin, examples, loads = _passes_over_source(
-            network, data, options, batch_size, used, shuffle=shuffle
+        room = room_here()
+        begin, facts, loads = _passes_over_source(
+            network, data, options, batch_size, used, room, shuffle=shuffle
         )
-    if used is not None:
-        network.normalizer = used
     fit = Fit(hearing, epochs, lambda: network)
-    return Task(who, begin, examples, fit, used, loads)
+    fit.plan = lambda: RunPlan(
+        seed=network.conf.seed,
+        shuffle=shuffle,
+        batch_size=batch_size,
+        normalizer=None if used is None else type(used).__name__,
+        data=facts(),
+    )
+    if resumed is not None:
+        resumed.check(who, fit.plan())
+        resumed.take_over(network)
+    elif used is not None:
+        network.normalizer = used
+    return Task(who, begin, facts, fit, used, loads, room, resumed)
 
 
 def train(network: "Network[Any]", task: Task) -> None:
@@ -136,38 +192,64 @@ def train(network: "Network[Any]", task: Task) -> None:
         When a score, or a parameter at the end of an epoch, is no number.
     """
     fit = task.fit
+    after = RunPosition()
+    if task.resumed is not None:
+        after = task.resumed.state.position
+        fit.go_on(task.resumed.state, task.resumed.path)
     network.last_fit = fit.report
     fit.begin(FitStarted(epochs=fit.epochs))
-    first = network.epoch_count
-    for epoch in range(first, first + fit.epochs):
-        fit.begin_epoch(epoch - first + 1)
+    first = network.epoch_count - after.epoch
+    for number in range(after.epoch + 1, fit.epochs + 1):
+        fit.begin_epoch(number)
         if fit.is_stopped():
             break
-        total, examples = 0.0, 0
-        with closing(_each(task.begin(epoch))) as batches:
-            for batch in batches:
-                # Not around the loop: what makes minibatches may use the network.
-                with network.normalizing(task.normalizer):
-                    score = network.fit_minibatch(batch)
-                total += score * len(batch)
-                examples += len(batch)
-                fit.count(fit.iteration + 1, examples, score)
-                if fit.is_stopped():
-                    break
-        fit.report.loads = task.loads()
-        # Only whole epochs count, as on a cluster, where a stop waits for the end.
-        is_whole = not fit.is_stopped() or examples == task.examples()
-        network.epoch_count += is_whole
-        check_finite(task.who, network)
-        fit.report.examples += examples
-        if is_whole:
-            fit.end_epoch(examples, total / examples, 0)
+        _train_epoch(network, task, first + number - 1, after)
         if fit.is_stopped():
             break
+        after = RunPosition(epoch=number)
     fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
     fit.end()
     # A listener may have called fit.
     network.last_fit = fit.report
+
+
+def _train_epoch(
+    network: "Network[Any]", task: Task, epoch: int, after: RunPosition
+) -> None:
+    """Train the minibatches of an epoch, or those behind a position in it."""
+    fit = task.fit
+    total, examples, trained = 0.0, 0, 0
+    if task.resumed is not None and after.positions:
+        (trained,) = after.positions
+        total, examples = task.resumed.state.score_sum, task.resumed.state.examples
+
+    def here() -> RunPosition:
+        return RunPosition(epoch=fit.epoch - 1, positions=(trained,), room=room)
+
+    room = after.room if after.positions else task.room
+    with closing(_each(task.begin(epoch, after))) as batches:
+        for batch in batches:
+            # Not around the loop: what makes minibatches may use the network.
+            with network.normalizing(task.normalizer):
+                score = network.fit_minibatch(batch)
+            total += score * len(batch)
+            examples += len(batch)
+            trained += 1
+            fit.count(fit.iteration + 1, examples, score)
+            if fit.is_stopped():
+                break
+            if fit.is_checkpoint_wanted:
+                fit.stand_still(here(), total)
+    fit.report.loads = task.loads()
+    # Only whole epochs count, as on a cluster, where a stop waits for the end.
+    is_whole = not fit.is_stopped() or examples == task.facts().examples
+    network.epoch_count += is_whole
+    check_finite(task.who, network)
+    fit.report.examples += examples
+    if is_whole:
+        fit.end_epoch(examples, total / examples, 0)
+    else:
+        fit.stand_still(here(), total)
 
 
 def _each(batches: Iterable[Batch]) -> Generator[Batch, None, None]:
@@ -187,7 +269,7 @@ def _passes_over_given(
     normalizer: Any,
     *,
     shuffle: bool,
-) -> tuple[Pass, Count]:
+) -> tuple[Pass, Facts]:
     """Begin passes over arrays, DataSets, or iterators of them."""
     check_batch_size(who, data, batch_size)
     check_classes_kept(who, normalizer, network.labels)
@@ -209,14 +291,21 @@ def _passes_over_given(
         whole = minibatches(who, data, None) if is_in_memory(data) else batches()
         normalizer.fit(form(who, batch) for batch in whole)
 
-    def examples() -> int | None:
+    @cache
+    def facts() -> DataFingerprint:
         # What still comes is not asked for: it may take for ever.
-        return sum(map(len, batches())) if is_in_memory(data) else None
+        if not is_in_memory(data):
+            return DataFingerprint()
+        sizes = list(map(len, batches()))
+        return DataFingerprint(examples=sum(sizes), minibatches=len(sizes))
 
-    if shuffle:
-        held = list(batches())
-        return lambda epoch: shuffled(held, network.conf.seed, epoch), examples
-    return lambda epoch: batches(), examples
+    held = list(batches()) if shuffle else None
+
+    def begin(epoch: int, after: RunPosition) -> Iterable[Batch]:
+        given = batches() if held is None else shuffled(held, network.conf.seed, epoch)
+        return islice(given, sum(after.positions), None)
+
+    return begin, facts
 
 
 def _check_batch(
@@ -240,12 +329,12 @@ def _passes_over_source(
     options: SourceOptions | None,
     batch_size: int | None,
     normalizer: Any,
+    room: Room,
     *,
     shuffle: bool,
-) -> tuple[Pass, Count, Callable[[], int]]:
+) -> tuple[Pass, Facts, Callable[[], int]]:
     """Begin passes over data that are stored, or come in chunks; count the loads."""
     partitions: dict[int, Partition] = {}
-    room = room_here()
     # What the scan loads is kept as far as there is room: small data are read once.
     reader = MinibatchReader(partitions, room.cache_bytes)
     numbers = count()
@@ -264,18 +353,18 @@ def _passes_over_source(
     if not (fits := prepared.fits(room)):
         reader.cache_bytes = room.window_bytes
 
-    def begin(epoch: int) -> Iterable[Batch]:
+    def begin(epoch: int, after: RunPosition) -> Iterable[Batch]:
         (order,) = prepared.epoch(
             epoch,
             1,
             shuffled=shuffle,
             seed=network.conf.seed,
-            room=room,
+            room=after.room if after.positions else room,
         )
-        batches = reader.read_all(order, epoch)
+        batches = reader.read_all(order[sum(after.positions) :], epoch)
         if fits:
             # At hand; a thread would cost more than it brings.
             return batches
         return prefetch(batches, ahead_bytes=prepared.ahead_bytes(room))
 
-    return begin, lambda: prepared.examples, lambda: reader.loads
+    return begin, lambda: prepared.fingerprint, lambda: reader.loads

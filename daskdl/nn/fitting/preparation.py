@@ -34,6 +34,7 @@ from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.fitting.class_names import take_class_names
+from daskdl.nn.fitting.run_state import DataFingerprint
 from daskdl.nn.loss_evaluations import CLASS_LOSSES, check_class_outputs, tells_classes
 from daskdl.nn.normalizing import check_classes_kept, settle_axis
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from daskdl.nn.network import Network
 
 _OF_ALL = ("batch_size", "normalizer", "options")
-_OF_FIT = ("epochs", "shuffle", "listeners")
+_OF_FIT = ("epochs", "shuffle", "listeners", "resume")
 # What others call it.
 _ELSEWHERE = {
     "callbacks": " Use listeners.",
@@ -82,6 +83,11 @@ class PreparedData:
     def examples(self) -> int:
         """Number of examples."""
         return self.facts.rows
+
+    @property
+    def fingerprint(self) -> DataFingerprint:
+        """What shows that a run that goes on has the same data."""
+        return DataFingerprint.of(self.source, self.minibatches)
 
     def fits(self, room: Room, n_workers: int = 1) -> bool:
         """Whether memory holds all examples: nothing has to be read ahead."""

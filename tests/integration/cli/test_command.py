@@ -129,7 +129,7 @@ def test_a_run_that_is_stopped_releases_its_cluster(long_run, tmp_path, stop, co
     stop(long_run)
     _, told = long_run.communicate(timeout=30)
     _, alive = psutil.wait_procs(workers, timeout=10)
-    checkpoint = tmp_path / "run" / "checkpoint.safetensors"
+    checkpoint = max((tmp_path / "run").glob("checkpoint-*.safetensors"))
     assert long_run.returncode == code
     assert told.splitlines()[-2:] == [
         f"checkpoint kept: {checkpoint}",
@@ -138,6 +138,21 @@ def test_a_run_that_is_stopped_releases_its_cluster(long_run, tmp_path, stop, co
     assert "Traceback" not in told
     assert daskdl.load(str(checkpoint)).epoch_count >= 1
     assert alive == []
+
+
+def test_a_run_that_was_killed_goes_on(long_run, tmp_path):
+    """Its newest checkpoint is damaged: the one before is taken."""
+    os.killpg(long_run.pid, signal.SIGKILL)
+    long_run.wait()
+    (left,) = tmp_path.glob("run.unfinished-*")
+    newest = max(left.glob("checkpoint-*.safetensors"))
+    reached = int(newest.stem.partition("-")[2])
+    newest.write_bytes(newest.read_bytes()[:-1])
+    epochs = f"training.epochs={reached + 1}"
+    figures = daskdl_command("run", "--resume", tmp_path / "run", epochs)
+    assert figures["examples"] == (reached + 1) * 1437
+    assert daskdl.load(figures["model"]).epoch_count == reached + 1
+    assert not left.exists()
 
 
 def test_a_run_outlives_a_worker(tmp_path):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +14,13 @@ import pyarrow.parquet as pq
 
 from daskdl.cli.job_file import load_job
 from daskdl.cli.main import main
-from daskdl.errors import DaskdlError, OutputError, StorageError
+from daskdl.errors import DaskdlError
 from daskdl.formats.load import load
 from daskdl.nn.build import build_network
+from daskdl.nn.fitting.fit import Fit
 from tests.failing_calls import INTERRUPTS, FailingCalls, Failure, Killed
 from tests.unit.cli.conftest import JOB, write_parquet
-from tests.unit.cli.test_run import FakeFront, finished, started
+from tests.unit.cli.test_run import FakeFront, started
 
 RUN_FILES = {
     "model.safetensors",
@@ -49,16 +49,19 @@ class PatientFront(FakeFront):
     saved = 0  # the last checkpoint that was written
     trained = 0  # what the fit returned
 
-    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners):
-        self._tell(listeners, started())
+    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners, resume):
+        fit = Fit(listeners, epochs, lambda: self.network)
+        fit.report = self.last_fit
+        fit.begin(started())
         for partition in data.partitions:
             partition.load()
         for epoch in range(1, epochs + 1):
             self.network.iteration_count = 10 * epochs + epoch
-            with suppress(OutputError, StorageError):
-                self._end_epoch(listeners)
+            failed = len(fit.report.failed_checkpoints)
+            fit.begin_epoch(epoch)
+            fit.end_epoch(40, 0.5, 2)
+            if len(fit.report.failed_checkpoints) == failed:
                 PatientFront.saved = self.network.iteration_count
-            self._tell(listeners, finished(epoch))
         PatientFront.trained = self.network.iteration_count
 
 

@@ -188,7 +188,7 @@ def test_a_run_is_told_with_its_files(facts_of, model):
 
 
 def test_a_checkpoint_of_a_run_is_told(runner, facts_of, model):
-    model.rename(model.parent / "checkpoint.safetensors")
+    model.rename(model.parent / "checkpoint-000001.safetensors")
     assert facts_of(model.parent)["kind"] == "run"
 
 

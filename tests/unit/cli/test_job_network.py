@@ -29,7 +29,7 @@ def network(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "checkpoint.safetensors"])
+@pytest.mark.parametrize("name", ["model.safetensors", "checkpoint-000001.safetensors"])
 def test_a_job_goes_on_from_a_run(network, tmp_path, name):
     (tmp_path / "run").mkdir()
     shutil.copy(MODEL, tmp_path / "run" / name)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow.parquet as pq
 import pytest
@@ -25,6 +26,7 @@ class FakeFront:
     """Tells the events of a fit of two epochs; raises `error` after the first."""
 
     error: BaseException | None = None
+    resumed: ClassVar[list[str | None]] = []
 
     def __init__(self, client, network, master):
         self.network = network
@@ -32,13 +34,18 @@ class FakeFront:
         self.last_fit = FitReport(examples=80, wall_s=2.0, examples_per_s=40.0)
         self.last_fit.bytes_sent = 1234
 
-    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners):
-        self._tell(listeners, started())
+    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners, resume):
+        type(self).resumed.append(resume)
+        fit = Fit(listeners, epochs, lambda: self.network)
+        fit.report = self.last_fit
+        if resume is not None:
+            fit.resumed_from = f"{resume}/checkpoint-000001.safetensors"
+        fit.begin(started())
         for epoch in range(1, epochs + 1):
+            fit.begin_epoch(epoch)
             if epoch == 2:
-                self._tell(listeners, lost())
-            self._tell(listeners, finished(epoch))
-            self._end_epoch(listeners)
+                fit.tell(lost())
+            fit.end_epoch(40, 0.5, 2)
             if self.error is not None:
                 raise self.error
 
@@ -48,16 +55,6 @@ class FakeFront:
         for evaluation in evaluations:
             evaluation.eval(batch.labels, self.network.output(batch.features))
         return Scored(evaluations, 5.0, batch.num_examples)
-
-    def _tell(self, listeners, event):
-        self.last_fit.add(event)
-        for listener in listeners:
-            listener.on_event(event)
-
-    def _end_epoch(self, listeners):
-        fit = Fit(listeners, 1, lambda: self.network)
-        for listener in listeners:
-            listener.on_epoch_end(fit)
 
 
 def started():
@@ -277,7 +274,7 @@ def test_a_run_that_fails_keeps_its_checkpoint_beside_the_earlier_one(
     monkeypatch.setattr(FakeFront, "error", WorkerLostError("gone"))
     result = run("--overwrite")
     (beside,) = out.parent.glob("out.unfinished-*")
-    assert f"checkpoint kept: {beside}/checkpoint.safetensors" in result.stderr
+    assert f"checkpoint kept: {beside}/checkpoint-000001.safetensors" in result.stderr
     assert (out / "model.safetensors").exists()
 
 
@@ -301,9 +298,9 @@ def test_the_next_run_tells_what_an_earlier_one_left(run, out, monkeypatch):
 def test_what_ends_a_fit_keeps_the_checkpoint(run, out, monkeypatch, error, code):
     monkeypatch.setattr(FakeFront, "error", error)
     result = run()
-    assert f"checkpoint kept: {out}/checkpoint.safetensors" in result.stderr
+    assert f"checkpoint kept: {out}/checkpoint-000001.safetensors" in result.stderr
     assert result.exit_code == code
-    assert Path(out, "checkpoint.safetensors").exists()
+    assert Path(out, "checkpoint-000001.safetensors").exists()
 
 
 def test_a_kept_checkpoint_is_a_network(run, out, monkeypatch):
@@ -311,7 +308,7 @@ def test_a_kept_checkpoint_is_a_network(run, out, monkeypatch):
 
     monkeypatch.setattr(FakeFront, "error", KeyboardInterrupt())
     run()
-    assert load(f"{out}/checkpoint.safetensors").n_params == 26
+    assert load(f"{out}/checkpoint-000001.safetensors").n_params == 26
 
 
 def test_a_run_says_which_network_it_goes_on_from(run, job_path, out, monkeypatch):
@@ -322,7 +319,7 @@ def test_a_run_says_which_network_it_goes_on_from(run, job_path, out, monkeypatc
     del job["network"]
     Path(job_path).write_text(yaml.safe_dump({**job, "model": "out"}))
     result = run("--output", f"{out}2")
-    assert f"going on from {out}/checkpoint.safetensors" in result.stderr
+    assert f"going on from {out}/checkpoint-000001.safetensors" in result.stderr
 
 
 def test_what_ends_a_fit_in_its_first_epoch_leaves_nothing(run, out, monkeypatch):

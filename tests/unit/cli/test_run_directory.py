@@ -8,9 +8,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from daskdl.cli import retried_save
+from daskdl.cli import retried_save, run_directory
 from daskdl.cli.run_directory import (
-    CHECKPOINT,
     EVALUATION,
     JOB,
     MODEL,
@@ -19,10 +18,16 @@ from daskdl.cli.run_directory import (
 from daskdl.data.files import write_output
 from daskdl.errors import OptionError, OutputError, OutputExistsError
 
+CHECKPOINT = "checkpoint-000001.safetensors"
+
 
 class Net:
     def save(self, path, *, overwrite):
         write_output(path, lambda out: out.write(b"net"), overwrite=overwrite)
+
+
+def keep(directory, name=CHECKPOINT):
+    Net().save(directory.path(name), overwrite=True)
 
 
 @pytest.fixture
@@ -139,7 +144,7 @@ def test_a_run_that_fails_leaves_the_earlier_one_alone(finished, url):
 def test_a_checkpoint_is_kept_beside_an_earlier_run(finished, url):
     second = RunDirectory(url, overwrite=True)
     second.make()
-    second.save(CHECKPOINT, Net())
+    keep(second)
     second.leave()
     assert names(url) == {JOB, MODEL}
     assert second.kept == f"checkpoint kept: {second.path(CHECKPOINT)}"
@@ -205,10 +210,12 @@ def test_who_is_killed_before_tidying_up_is_tidied_up_after(finished, url):
     assert Path(url, MODEL).read_text() == "net"
 
 
-def test_a_removed_checkpoint_is_gone(directory):
-    directory.save(CHECKPOINT, Net())
-    directory.remove(CHECKPOINT)
-    assert not Path(directory.path(CHECKPOINT)).exists()
+def test_checkpoints_go_when_a_run_is_good(directory, url):
+    keep(directory)
+    directory.save_model(Net())
+    assert directory.checkpoints() == [CHECKPOINT]
+    directory.finish()
+    assert names(url) == {JOB, MODEL}
 
 
 def test_a_run_without_network_leaves_no_trace(directory, tmp_path):
@@ -217,7 +224,7 @@ def test_a_run_without_network_leaves_no_trace(directory, tmp_path):
 
 
 def test_a_run_with_a_network_is_kept_at_its_place(directory, url):
-    directory.save(CHECKPOINT, Net())
+    keep(directory)
     directory.leave()
     assert names(url) == {JOB, CHECKPOINT}
     assert siblings(url) == []
@@ -256,21 +263,17 @@ def test_a_place_that_cannot_be_made_is_refused(tmp_path):
     ("saved", "kept"),
     [
         ([], None),
-        ([CHECKPOINT, CHECKPOINT], "checkpoint kept: "),
+        ([CHECKPOINT, "checkpoint-000012.safetensors"], "checkpoint kept: "),
         ([CHECKPOINT, MODEL], "model kept: "),
     ],
 )
 def test_what_is_kept_is_told(directory, saved, kept):
     for name in saved:
-        directory.save(name, Net())
+        if name == MODEL:
+            directory.save_model(Net())
+        else:
+            keep(directory, name)
     assert directory.kept == (kept and f"{kept}{directory.path(saved[-1])}")
-
-
-def test_a_checkpoint_that_was_removed_is_not_kept(directory):
-    for _ in range(2):
-        directory.save(CHECKPOINT, Net())
-    directory.remove(CHECKPOINT)
-    assert directory.kept is None
 
 
 class BrokenNet(Net):
@@ -295,9 +298,13 @@ def working_directory(tmp_path, monkeypatch):
     return tmp_path / "here"
 
 
-def test_a_file_that_the_store_does_not_take_is_named(directory):
-    with pytest.raises(OutputError, match=r"checkpoint\.safetensors must be written"):
-        directory.save(CHECKPOINT, BrokenNet(1))
+def test_a_file_that_the_store_does_not_take_is_named(directory, monkeypatch):
+    def broken(*args, **options):
+        raise OSError(errno.EIO, "no")
+
+    monkeypatch.setattr(run_directory, "write_output", broken)
+    with pytest.raises(OutputError, match=r"evaluation\.json must be written"):
+        directory.write(EVALUATION, "x")
 
 
 def test_the_model_is_insisted_on(directory, working_directory):

@@ -47,9 +47,11 @@ def test_the_stored_form_of_the_training_is_not_taken_over(run_folder):
 
 
 def test_a_run_that_was_interrupted_stands_for_its_checkpoint(run_folder):
-    (run_folder / "model.safetensors").rename(run_folder / "checkpoint.safetensors")
+    (run_folder / "model.safetensors").rename(
+        run_folder / "checkpoint-000001.safetensors"
+    )
     saved = open_model(str(run_folder))
-    assert saved.url == f"{run_folder}/checkpoint.safetensors"
+    assert saved.url == f"{run_folder}/checkpoint-000001.safetensors"
     assert saved.options.features == "x"
 
 

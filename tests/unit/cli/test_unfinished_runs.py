@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from daskdl.cli.run_directory import CHECKPOINT, JOB, MODEL, RunDirectory
+from daskdl.cli.run_directory import JOB, MODEL, RunDirectory
 from daskdl.data import directory_lock
 from daskdl.data.files import write_output
 
+CHECKPOINT = "checkpoint-000001.safetensors"
 KILLED = """
 import os, sys
 from daskdl.cli.run_directory import RunDirectory
@@ -79,7 +80,7 @@ def test_a_run_that_goes_on_is_never_removed(url, told):
     run(url, told).finish()
     assert len(beside(url)) == 1
     assert "unless it goes on elsewhere" in told[0]
-    going_on.save(CHECKPOINT, Net())
+    Net().save(going_on.path(CHECKPOINT), overwrite=False)
 
 
 def test_a_run_of_another_machine_is_never_removed(url, told, monkeypatch):

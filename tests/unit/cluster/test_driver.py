@@ -24,6 +24,7 @@ from daskdl.errors import (
     WorkerLostError,
 )
 from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
+from daskdl.nn.fitting.run_state import RunPosition
 from daskdl.training.state import state_of
 from tests.listening import Epochs, Events
 from tests.unit.cluster.simulation_cluster import TallyNetwork, numbered_data
@@ -415,3 +416,32 @@ def test_the_network_that_a_member_returned_is_taken_over(driver):
     driver._members.network = trained
     driver.fit(1, shuffle=False)
     assert driver._network.params[0] == 5
+
+
+def dealt_in(driver):
+    """Return which minibatches each rank got, phase by phase."""
+    phases = [one for one in driver._members.orders if isinstance(one, dict)]
+    return [
+        {rank: [m.index for m in one.minibatches] for rank, one in orders.items()}
+        for orders in phases
+    ]
+
+
+def test_a_run_goes_on_behind_whole_epochs(driver):
+    told = events_of(driver)
+    driver._network.epoch_count = 2
+    driver.fit(3, shuffle=False, start_at=RunPosition(epoch=2))
+    assert dealt_in(driver) == [{0: [0, 2], 1: [1, 3]}]
+    assert [one.epoch for one in told if isinstance(one, EpochFinished)] == [3]
+
+
+def test_a_run_goes_on_behind_what_each_worker_has_trained(driver):
+    start_at = RunPosition(epoch=0, positions=(1, 0))
+    driver.fit(2, shuffle=False, start_at=start_at)
+    assert dealt_in(driver) == [{0: [2], 1: [1, 3]}, {0: [0, 2], 1: [1, 3]}]
+
+
+def test_what_three_workers_left_is_dealt_to_two(driver):
+    start_at = RunPosition(epoch=0, positions=(1, 0, 1))
+    driver.fit(1, shuffle=False, start_at=start_at)
+    assert dealt_in(driver) == [{0: [3], 1: [1]}]

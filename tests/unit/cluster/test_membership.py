@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.cluster.membership import PhaseLedger, deal_again, deal_rest
+from daskdl.cluster.membership import PhaseLedger, deal_again, deal_leftover
 from daskdl.data.plan import plan_minibatches
 
 
@@ -113,13 +113,13 @@ def test_what_was_moved_to_a_member_that_dies_is_dealt_again(shares):
 def test_a_rest_is_dealt_so_that_all_have_as_many():
     minibatches = plan_minibatches([80], 8)
     rest = {0: minibatches[:7], 1: minibatches[7:9], 2: minibatches[9:]}
-    dealt = deal_rest(rest, [0, 1, 5])
+    dealt = deal_leftover(rest, [0, 1, 5])
     assert sorted(len(share) for share in dealt.values()) == [3, 3, 4]
     assert sorted(m.index for s in dealt.values() for m in s) == list(range(10))
 
 
 def test_members_keep_the_beginning_of_what_they_had():
     minibatches = plan_minibatches([80], 8)
-    dealt = deal_rest({0: minibatches[:5], 1: minibatches[5:]}, [0, 1, 2])
+    dealt = deal_leftover({0: minibatches[:5], 1: minibatches[5:]}, [0, 1, 2])
     assert dealt[0] == tuple(minibatches[:4])
     assert dealt[1] == tuple(minibatches[5:8])

@@ -6,6 +6,7 @@ from daskdl.data.plan import (
     Minibatch,
     PartitionRows,
     deal,
+    deal_rest,
     plan_given,
     plan_minibatches,
     shuffle,
@@ -167,3 +168,32 @@ def test_blocks_of_one_partition_follow_each_other_window_by_window():
 def test_impossible_numbers_are_refused(call, message):
     with pytest.raises(OptionError, match=message):
         call()
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+@given(
+    n_before=st.integers(1, 4),
+    n_now=st.integers(1, 4),
+    rows=st.lists(st.integers(0, 30), max_size=4),
+    data=st.data(),
+)
+def test_the_rest_of_an_epoch_is_dealt_once(interleaved, n_before, n_now, rows, data):
+    shares = deal(plan_minibatches(rows, 4), n_before, interleaved=interleaved)
+    positions = [data.draw(st.integers(0, len(share))) for share in shares]
+    rest = deal_rest(shares, positions, n_now, interleaved=interleaved)
+    left = [one for s, at in zip(shares, positions, strict=True) for one in s[at:]]
+    dealt = [one for share in rest for one in share]
+    assert len(rest) == n_now
+    assert sorted(one.index for one in dealt) == sorted(one.index for one in left)
+
+
+def test_as_many_workers_keep_their_shares():
+    shares = deal(plan_minibatches([100], 10), 2, interleaved=True)
+    rest = deal_rest(shares, (1, 3), 2, interleaved=True)
+    assert rest == [shares[0][1:], shares[1][3:]]
+
+
+def test_others_go_on_in_the_order_of_one_process():
+    shares = deal(plan_minibatches([60], 10), 2, interleaved=True)
+    ((*rest,),) = deal_rest(shares, (1, 1), 1, interleaved=True)
+    assert [one.index for one in rest] == [2, 3, 4, 5]

@@ -1,0 +1,270 @@
+"""The listener that writes checkpoints of a run, and going on from one."""
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from daskdl.checks import check_count, check_positive
+from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.errors import OptionError, OutputExistsError
+from daskdl.nn.file_formats import writer_of
+from daskdl.nn.fitting.checkpoint_directory import CheckpointDirectory, read_newest
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.run_state import RunPlan, RunState
+
+if TYPE_CHECKING:
+    from daskdl.nn.network import Network
+
+__all__ = ["Resumed", "RunCheckpoint", "resumed_run"]
+
+logger = logging.getLogger(__name__)
+
+
+class RunCheckpoint(Listener):
+    """Write checkpoints of a run, from which ``fit(..., resume=directory)`` goes on.
+
+    One that cannot be written is a warning, but for the first.
+
+    Parameters
+    ----------
+    directory : path or str
+        Of this run alone; files in it are named ``checkpoint-000001.safetensors`` and
+        so on. Each is a network, too, which :func:`daskdl.load` reads.
+    every_n_epochs : int
+        The last epoch is written, too.
+    every_n_iterations : int, optional
+        Also within an epoch, after so many minibatches. On a cluster at the end of the
+        epoch at the latest.
+    every_minutes : float, optional
+        The same by the clock.
+    keep_last : int
+        How many are kept. With one there is none before a damaged one.
+    at_start : bool
+        Write one before anything is trained, so that a store that does not take it is
+        found out then, and there always is one to go on from.
+    overwrite : bool
+        Remove the checkpoints of an earlier run, which are refused otherwise, when the
+        first of this run is written.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        every_n_epochs: int = 1,
+        every_n_iterations: int | None = None,
+        every_minutes: float | None = None,
+        keep_last: int = 3,
+        at_start: bool = True,
+        overwrite: bool = False,
+    ) -> None:
+        who = "RunCheckpoint"
+        self._every_n_epochs = check_count(who, "every_n_epochs", every_n_epochs)
+        if every_n_iterations is not None:
+            check_count(who, "every_n_iterations", every_n_iterations)
+        if every_minutes is not None:
+            check_positive(who, "every_minutes", every_minutes)
+        self._every_n_iterations = every_n_iterations
+        self._every_minutes = every_minutes
+        self._directory = CheckpointDirectory(
+            directory, check_count(who, "keep_last", keep_last)
+        )
+        self._at_start, self._overwrite = at_start, overwrite
+        self._iteration, self._time_s = 0, 0.0  # of the last one
+        self._begins, self._is_own = True, False
+
+    def on_fit_start(self, fit: Fit) -> None:
+        """Refuse the directory of another run, before anything is trained."""
+        if fit.network.searches_lines:
+            raise OptionError(
+                "RunCheckpoint: network must be trained by updates, got one that is by "
+                f"{fit.network.conf.optimization_algo!r}, whose memory no checkpoint "
+                "holds. Use CheckpointListener."
+            )
+        names = self._directory.names()
+        self._is_own = self._directory.holds(fit.resumed_from)
+        if names and not self._overwrite and not self._is_own:
+            raise OutputExistsError(
+                f"RunCheckpoint: {self._directory.url} must hold no checkpoint of "
+                f"another run, got {names[0]}. Go on with it by fit(..., resume=...), "
+                "or pass overwrite=True to replace it."
+            )
+        self._directory.begin(fit.resumed_from)
+        self._begins = True
+        self._iteration, self._time_s = fit.iteration, time.monotonic()
+
+    def iteration_done(self, fit: Fit) -> None:
+        """Ask for a standstill, if it is time."""
+        if self._is_due(fit):
+            fit.want_checkpoint()
+
+    def on_standstill(self, fit: Fit) -> None:
+        """Write a checkpoint, if it is time."""
+        begins, self._begins = self._begins, False
+        # What it goes on from is there already.
+        is_first = self._at_start and not self._is_own
+        if not (is_first if begins else self._is_time(fit)):
+            return
+        state = fit.run_state()
+        writer = writer_of("RunCheckpoint", "checkpoint.safetensors", None)
+        self._directory.add(
+            lambda url: writer.save_run(fit.network, url, state.to_dict(), state.arrays)
+        )
+        self._iteration, self._time_s = fit.iteration, time.monotonic()
+
+    def _is_time(self, fit: Fit) -> bool:
+        at = fit.position
+        is_last = fit.is_stopped() or at.epoch == fit.epochs
+        # Within an epoch somebody has asked for it.
+        is_epoch = at.epoch % self._every_n_epochs == 0 or bool(at.positions)
+        return is_last or is_epoch or self._is_due(fit)
+
+    def _is_due(self, fit: Fit) -> bool:
+        every, minutes = self._every_n_iterations, self._every_minutes
+        if every is not None and fit.iteration // every > self._iteration // every:
+            return True
+        return minutes is not None and time.monotonic() - self._time_s > 60 * minutes
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """A checkpoint that was read, to go on from.
+
+    Attributes
+    ----------
+    path : str
+        Path or URL of the file.
+    network : Network
+        As it was there.
+    state : RunState
+        What the run needs besides.
+    """
+
+    path: str
+    network: "Network[Any]"
+    state: RunState
+
+    def normalizer(self, who: str, given: Any) -> Normalizer | None:
+        """Return the normalizer of the run, as far as the call wants one.
+
+        Raises
+        ------
+        OptionError
+            If the call gives another.
+        """
+        own = self.network.normalizer
+        if isinstance(given, str) and given == "own":
+            return own if self.state.plan.normalizer else None
+        if given is None or own is None:
+            return given  # type: ignore[no-any-return]
+        is_other = type(given) is not type(own) or (
+            given.is_fitted and given.to_dict() != own.to_dict()
+        )
+        if is_other:
+            raise OptionError(
+                f"{who}: resume must go on with the normalizer of the run, {own!r}, "
+                f"got {given!r}. Leave normalizer out. ({self.path})"
+            )
+        return own
+
+    def is_complete(self, who: str, epochs: int) -> bool:
+        """Tell whether the run has nothing left of so many epochs, and log it."""
+        if not self.state.is_complete(epochs):
+            return False
+        done = self.state.position.epoch
+        logger.warning(
+            "%s: the run is complete, %s: nothing is trained. (%s)",
+            who,
+            f"a listener ended it after {done} epochs"
+            if self.state.is_stopped
+            else f"{done} of {epochs} epochs",
+            self.path,
+        )
+        return True
+
+    def check(self, who: str, plan: RunPlan) -> None:
+        """Refuse to go on with a run that was begun otherwise.
+
+        Raises
+        ------
+        OptionError
+            Over the first difference, which it names.
+        """
+        plan.check_goes_on(who, self.path, self.state.plan)
+
+    def warn_of_workers(self, who: str, n_workers: int) -> None:
+        """Warn if others go on: then not with the bits that the run would have had."""
+        if n_workers != self.state.workers:
+            logger.warning(
+                "%s: the run goes on with %d workers in place of %d. (%s)",
+                *(who, n_workers, self.state.workers, self.path),
+            )
+
+    def take_over(self, network: "Network[Any]") -> None:
+        """Overwrite vectors, counters and names of `network` with those of the run."""
+        network.params[...] = self.network.params
+        network.updater_state[...] = self.network.updater_state
+        for name in ("iteration_count", "epoch_count", "score", "class_names"):
+            setattr(network, name, getattr(self.network, name))
+        network.restore_normalizer(self.network.normalizer)
+
+
+def resumed_run(
+    who: str, path_or_url: str | os.PathLike[str], network: "Network[Any]"
+) -> Resumed:
+    """Read the checkpoint that `network` is to go on from.
+
+    Parameters
+    ----------
+    who : str
+        For messages.
+    path_or_url : str or path
+        Of a checkpoint, or of a directory of them, of which the newest that is whole is
+        taken.
+    network : Network
+        Not changed.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If there is no checkpoint.
+    FormatError
+        If no one is whole.
+    OptionError
+        If the configurations differ.
+    """
+    reader = writer_of(who, "checkpoint.safetensors", None)
+
+    def read(url: str) -> Resumed:
+        saved, values, arrays = reader.load_run(url)
+        return Resumed(url, saved, RunState.from_dict(values, arrays))
+
+    path, resumed = read_newest(who, os.fspath(path_or_url), read)
+    before, now = resumed.network.conf.to_dict(), network.conf.to_dict()
+    if type(resumed.network) is not type(network):
+        before, now = type(resumed.network).__name__, type(network).__name__
+    if difference := _difference("configuration", before, now):
+        where, was, came = difference
+        raise OptionError(
+            f"{who}: resume must go on with the network of the run, whose {where} is "
+            f"{was!r}, got {came!r}. ({path})"
+        )
+    return resumed
+
+
+def _difference(where: str, before: Any, now: Any) -> tuple[str, Any, Any] | None:
+    """Return where two plain values differ first, and how."""
+    if before == now:
+        return None
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in [*before, *(key for key in now if key not in before)]:
+            if found := _difference(f"{where}.{key}", before.get(key), now.get(key)):
+                return found
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for index, pair in enumerate(zip(before, now, strict=True)):
+            if found := _difference(f"{where}[{index}]", *pair):
+                return found
+    return where, before, now

@@ -1,0 +1,267 @@
+"""The state of a run beside its network: where it stands, and what it was begun with.
+
+All of it is plain values, which a checkpoint stores. Nothing is read or written here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.data.plan import Minibatch
+from daskdl.data.room import LEAST_ROOM, Room
+from daskdl.data.sources.partition import Source
+from daskdl.errors import FormatError, OptionError
+from daskdl.nn.fitting import events
+from daskdl.nn.fitting.events import FitReport
+
+__all__ = ["DataFingerprint", "RunPlan", "RunPosition", "RunState"]
+
+# Of the progress of a fit of days: enough for its curve.
+_MOST_PROGRESS = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPosition:
+    """Where the training of a run stands.
+
+    Parameters
+    ----------
+    epoch : int
+        Epochs of the run that are whole.
+    positions : tuple of int
+        Of the epoch that follows: how many minibatches of its share each worker has
+        trained, in the order of ranks. Empty at its beginning.
+    room : Room
+        With which those shares were made; it decides the order of data that memory does
+        not hold.
+    """
+
+    epoch: int = 0
+    positions: tuple[int, ...] = ()
+    room: Room = LEAST_ROOM
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFingerprint:
+    """What shows that data are those that a run was begun with.
+
+    Parameters
+    ----------
+    examples, minibatches : int or None
+        Of an epoch; None where only the end of the data tells.
+    partitions : tuple of (str, int)
+        Name and number of rows of each; empty for arrays that are trained as they are.
+    """
+
+    examples: int | None = None
+    minibatches: int | None = None
+    partitions: tuple[tuple[str, int], ...] = ()
+
+    @classmethod
+    def of(
+        cls, source: Source, minibatches: tuple[Minibatch, ...]
+    ) -> "DataFingerprint":
+        """Return the fingerprint of a source that was cut into minibatches."""
+        rows = [0] * len(source.partitions)
+        for minibatch in minibatches:
+            for piece in minibatch.pieces:
+                rows[piece.partition] = max(rows[piece.partition], piece.stop)
+        names = [partition.name for partition in source.partitions]
+        return cls(
+            examples=sum(rows),
+            minibatches=len(minibatches),
+            partitions=tuple(zip(names, rows, strict=True)),
+        )
+
+    def difference(self, now: "DataFingerprint") -> tuple[Any, Any] | None:
+        """Return the first difference in words, before and now; None if there is none.
+
+        Partitions are compared where both have some.
+        """
+        for what in ("examples", "minibatches"):
+            before, after = getattr(self, what), getattr(now, what)
+            if before != after and None not in (before, after):
+                return f"{before} {what}", f"{after}"
+        if not (self.partitions and now.partitions):
+            return None
+        for (name, rows), (name_now, rows_now) in zip(
+            self.partitions, now.partitions, strict=False
+        ):
+            if (name, rows) != (name_now, rows_now):
+                return f"{name} with {rows} rows", f"{name_now} with {rows_now}"
+        counts = len(self.partitions), len(now.partitions)
+        return (
+            None if counts[0] == counts[1] else (f"{counts[0]} parts", f"{counts[1]}")
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """What a fit must have in common with the run that it goes on.
+
+    Parameters
+    ----------
+    seed : int
+        Of the network.
+    shuffle : bool
+    batch_size : int or None
+    normalizer : str or None
+        Class of what the minibatches go through.
+    master : str or None
+        The training master and those of its options that change what is learnt; None in
+        one process.
+    data : DataFingerprint
+    """
+
+    seed: int = 0
+    shuffle: bool = False
+    batch_size: int | None = None
+    normalizer: str | None = None
+    master: str | None = None
+    data: DataFingerprint = DataFingerprint()
+
+    def check_goes_on(self, who: str, path: str, run: "RunPlan") -> None:
+        """Refuse to go on a run that was begun otherwise.
+
+        Parameters
+        ----------
+        who, path : str
+            For messages: the call, and the checkpoint.
+        run : RunPlan
+            Of the checkpoint.
+
+        Raises
+        ------
+        OptionError
+            Over the first difference, which it names.
+        """
+        for one in fields(self):
+            before, now = getattr(run, one.name), getattr(self, one.name)
+            if one.name == "data":
+                difference = run.data.difference(self.data)
+                before, now = difference or (None, None)
+            if before != now:
+                raise OptionError(
+                    f"{who}: resume must go on with the {one.name} of the run, "
+                    f"{_told(before)}, got {_told(now)}. ({path})"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunState:
+    """What a checkpoint of a run holds beside the network.
+
+    Parameters
+    ----------
+    plan : RunPlan
+        What the run was begun with.
+    position : RunPosition
+    workers : int
+        That trained; 0 in one process.
+    iteration : int
+        Minibatches trained since the run began.
+    examples, score_sum : int, float
+        Of the epoch that is not whole: its examples so far, the sum of their scores.
+    is_stopped : bool
+        Whether a listener ended the run.
+    threshold : float
+        Where the threshold of gradient sharing stands; NaN without one.
+    report : FitReport
+        Of the run so far.
+    listeners : tuple of (str, mapping)
+        Class and kept state of each listener.
+    arrays : tuple of mapping of str to ndarray of any shape
+        Of each worker by rank: what it alone has, such as a residual.
+    """
+
+    plan: RunPlan
+    position: RunPosition
+    workers: int = 0
+    iteration: int = 0
+    examples: int = 0
+    score_sum: float = 0.0
+    is_stopped: bool = False
+    threshold: float = float("nan")
+    report: FitReport = field(default_factory=FitReport)
+    listeners: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    arrays: tuple[Mapping[str, FloatArray], ...] = ()
+
+    def is_complete(self, epochs: int) -> bool:
+        """Tell whether nothing is left to train of a run of so many epochs."""
+        return self.is_stopped or self.position.epoch >= epochs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values of all but the arrays."""
+        # Not by asdict, which would copy the arrays.
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        del values["arrays"]
+        return {
+            **values,
+            "plan": asdict(self.plan),
+            "position": asdict(self.position),
+            "report": asdict(_thinned(self.report)),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, values: Mapping[str, Any], arrays: tuple[Mapping[str, FloatArray], ...]
+    ) -> "RunState":
+        """Return the state of which :meth:`to_dict` made plain values.
+
+        Parameters
+        ----------
+        values : mapping
+            May have gone through JSON.
+        arrays : tuple of mapping of str to ndarray of any shape
+            Of each worker by rank.
+
+        Raises
+        ------
+        FormatError
+            If they are none.
+        """
+        try:
+            plan, position = dict(values["plan"]), dict(values["position"])
+            data = dict(plan["data"])
+            data["partitions"] = tuple(
+                (name, rows) for name, rows in data["partitions"]
+            )
+            plan["data"] = DataFingerprint(**data)
+            position["positions"] = tuple(position["positions"])
+            position["room"] = Room(**position["room"])
+            changes = {
+                "plan": RunPlan(**plan),
+                "position": RunPosition(**position),
+                "report": _report(values["report"]),
+                "listeners": tuple((name, kept) for name, kept in values["listeners"]),
+            }
+            return cls(**{**values, **changes}, arrays=arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(
+                f"run: must be the state of a run, got values without it: {error!r}. "
+                "A newer file needs a newer daskdl."
+            ) from error
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _thinned(report: FitReport) -> FitReport:
+    """Return the report with as much of its progress as a curve needs."""
+    every = 1 + len(report.progress) // _MOST_PROGRESS
+    return replace(report, progress=report.progress[::-1][::every][::-1])
+
+
+def _report(values: Mapping[str, Any]) -> FitReport:
+    report = FitReport(**{**values, "workers": tuple(values["workers"])})
+    for name, kind in (
+        ("epochs", events.EpochFinished),
+        ("lost", events.WorkerLost),
+        ("left_out", events.WorkerLeftOut),
+        ("progress", events.Progress),
+        ("failed_checkpoints", events.CheckpointFailed),
+    ):
+        setattr(report, name, [kind(**one) for one in getattr(report, name)])
+    return report

@@ -1,0 +1,135 @@
+"""Runs that are killed at any moment go on to the bits of one that never was."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import daskdl as dl
+from daskdl.nn.fitting.checkpoint_directory import read_newest
+
+# Begins the run, or goes on with it if there is a checkpoint; saves it when it is done.
+PROGRAM = """
+import sys
+from pathlib import Path
+import numpy as np
+import daskdl as dl
+from tests.integration.cluster.test_resume import front_or_network
+
+if __name__ == "__main__":
+    workers, folder = int(sys.argv[1]), Path(sys.argv[2])
+    rng = np.random.default_rng(5)
+    features = rng.standard_normal((600, 5)).astype(np.float32)
+    data = dl.DataSet(features, (features[:, 0] > features[:, 1]).astype(int))
+    there = folder.exists() and any(folder.glob("checkpoint-*"))
+    with front_or_network(workers) as trained:
+        trained.fit(
+            data,
+            epochs=int(sys.argv[3]),
+            batch_size=8,
+            shuffle=True,
+            resume=folder if there else None,
+            listeners=dl.RunCheckpoint(folder, every_n_iterations=20),
+        )
+        getattr(trained, "network", trained).save(sys.argv[4], overwrite=True)
+"""
+
+
+def front_or_network(workers):
+    """Return what fits in this process, or on a cluster of its own, as a context."""
+    from contextlib import contextmanager, nullcontext
+
+    from distributed import Client, LocalCluster
+
+    network = dl.MultiLayerNetwork(
+        dl.MultiLayerConfiguration(
+            input=dl.FeedForward(5),
+            layers=[dl.Dense(8, keep_probability=0.7), dl.Output(2)],
+            updater="adam",
+        )
+    )
+    if not workers:
+        return nullcontext(network)
+
+    @contextmanager
+    def opened():
+        with (
+            LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+            ) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            master = dl.ParameterAveragingTrainingMaster(averaging_frequency=3)
+            yield dl.DaskMultiLayer(client, network, master)
+
+    return opened()
+
+
+def program(tmp_path, workers, epochs, name):
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    return [
+        *(sys.executable, str(script), str(workers)),
+        *(str(tmp_path / name), str(epochs), str(tmp_path / f"{name}.safetensors")),
+    ]
+
+
+def surroundings():
+    root = str(Path(__file__).parents[3])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
+
+
+def newest(folder):
+    """Return the newest checkpoint's number of iterations; 0 before the first."""
+    if not folder.exists() or not any(folder.glob("checkpoint-*")):
+        return 0
+    return read_newest("test", str(folder), dl.load)[1].iteration_count
+
+
+def killed(command, folder, seconds, rng):
+    """Start the program, and kill it and its workers a while after it trains."""
+    with subprocess.Popen(
+        command, env=surroundings(), start_new_session=True, stderr=subprocess.DEVNULL
+    ) as process:
+        before = newest(folder)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and newest(folder) == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(rng.uniform(0, seconds))
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize(
+    ("workers", "kills", "epochs"), [(0, 10, 70), (2, 4, 30)], ids=["one", "cluster"]
+)
+def test_a_run_that_is_killed_again_and_again_ends_the_same(
+    tmp_path, workers, kills, epochs
+):
+    rng = random.Random(workers)
+    whole = program(tmp_path, workers, epochs, "whole")
+    subprocess.run(whole, env=surroundings(), check=True)
+    command = program(tmp_path, workers, epochs, "killed")
+    reached = []
+    for _ in range(kills):
+        killed(command, tmp_path / "killed", 0.4, rng)
+        reached.append(newest(tmp_path / "killed"))
+    assert reached == sorted(set(reached)), "each time it came further"
+    subprocess.run(command, env=surroundings(), check=True)
+    ends = [
+        dl.load(str(tmp_path / f"{name}.safetensors")) for name in ("whole", "killed")
+    ]
+    assert reached[-1] < ends[0].iteration_count, "all kills were before the end"
+    np.testing.assert_array_equal(ends[0].params, ends[1].params)
+    np.testing.assert_array_equal(ends[0].updater_state, ends[1].updater_state)

@@ -1,0 +1,142 @@
+"""``daskdl run --resume``: which run it is, what is refused, what stays."""
+
+import shutil
+
+import pytest
+
+from daskdl.cli.exit_codes import Terminated
+from daskdl.cli.graceful_end import GracefulEnd
+from daskdl.cli.main import main
+from daskdl.errors import WorkerLostError
+from daskdl.nn.fitting.events import EpochFinished
+from daskdl.nn.fitting.fit import Fit
+from tests.unit.cli.test_run import FakeFront, fake_cluster, finished, out, run
+
+__all__ = ["fake_cluster", "out", "run"]
+
+
+@pytest.fixture
+def resume(runner, out, fake_cluster):
+    """A function that goes on with the run, with further arguments."""
+    return lambda *given: runner.invoke(main, ["run", "--resume", str(out), *given])
+
+
+@pytest.fixture
+def stopped(run, out, monkeypatch):
+    """A run that lost its workers after its first epoch."""
+    monkeypatch.setattr(FakeFront, "error", WorkerLostError("gone"))
+    monkeypatch.setattr(FakeFront, "resumed", [])
+    run()
+    monkeypatch.setattr(FakeFront, "error", None)
+    return out
+
+
+def test_a_run_goes_on_in_its_directory(stopped, resume):
+    result = resume()
+    assert result.exit_code == 0, result.stderr
+    assert FakeFront.resumed == [None, str(stopped)]
+    assert "model.safetensors" in {path.name for path in stopped.iterdir()}
+    assert not list(stopped.glob("checkpoint-*"))
+
+
+def test_a_run_that_was_killed_lies_beside_its_place(stopped, resume):
+    beside = stopped.parent / "out.unfinished-01234567"
+    stopped.rename(beside)
+    assert resume().exit_code == 0
+    assert FakeFront.resumed[-1] == str(beside)
+    assert (stopped / "model.safetensors").exists()
+
+
+def test_a_run_without_checkpoint_begins_anew(stopped, resume):
+    for path in stopped.glob("checkpoint-*"):
+        path.unlink()
+    result = resume()
+    assert "no checkpoint is there yet" in result.stderr
+    assert FakeFront.resumed[-1] is None
+
+
+def test_a_run_that_fails_again_stays(stopped, resume, monkeypatch):
+    monkeypatch.setattr(FakeFront, "error", WorkerLostError("gone"))
+    assert resume().exit_code == 3
+    assert list(stopped.glob("checkpoint-*"))
+
+
+def test_keys_may_be_set_without_a_job(stopped, resume):
+    assert resume("training.epochs=5").exit_code == 0
+    assert "epochs: 5" in (stopped / "job.yaml").read_text()
+
+
+def test_a_complete_run_is_left_alone(run, out, resume):
+    run()
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    result = resume()
+    assert result.exit_code == 0
+    assert "is complete: nothing is trained" in result.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_what_replaces_a_run_needs_overwrite_again(stopped, run, resume):
+    shutil.move(stopped, stopped.parent / "out.unfinished-01234567")
+    (stopped).mkdir()
+    (stopped / "job.yaml").touch()
+    (stopped / "model.safetensors").touch()
+    assert resume().exit_code == 2
+    assert resume("--overwrite").exit_code == 0
+
+
+def test_no_run_is_refused(resume):
+    result = resume()
+    assert (result.exit_code, "got none" in result.stderr) == (2, True)
+
+
+def test_no_job_at_all_is_refused(runner):
+    assert runner.invoke(main, ["run"]).exit_code == 2
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def training():
+    clock = Clock()
+    end = GracefulEnd(lambda line: None, grace_s=5, clock=clock)
+    fit = Fit([], 2, lambda: None)
+    end.on_epoch_start(fit)
+    return end, fit, clock
+
+
+def test_sigterm_waits_for_the_epoch(training):
+    end, fit, _ = training
+    end._on_signal(15, None)
+    end.iteration_done(fit)
+    assert fit.is_checkpoint_wanted
+    with pytest.raises(Terminated):
+        end.on_event(finished(1))
+
+
+def test_sigterm_does_not_wait_for_ever(training):
+    end, fit, clock = training
+    end._on_signal(15, None)
+    clock.now = 6.0
+    with pytest.raises(Terminated):
+        end.iteration_done(fit)
+
+
+def test_a_second_sigterm_ends_at_once(training):
+    end, _, _ = training
+    end._on_signal(15, None)
+    with pytest.raises(Terminated):
+        end._on_signal(15, None)
+
+
+def test_sigterm_between_two_epochs_ends_at_once(training):
+    end, _, _ = training
+    event = finished(1)
+    assert isinstance(event, EpochFinished)
+    end.on_event(event)
+    with pytest.raises(Terminated):
+        end._on_signal(15, None)
