@@ -125,7 +125,7 @@ class Driver:
         self._epoch_count = network.epoch_count
         self._phase = 0
         self._rates: Mapping[int, float] = {}  # of members, as the last phase told
-        self._kept = KeptNetwork(state_of(network, threshold))
+        self._kept: KeptNetwork  # from the start of the fit on
         self._noticed: dict[int, float] = {}
         self._untold: set[int] = set()  # of these, lost in the phase that runs
         self._is_started = False

@@ -213,7 +213,7 @@ class _Taken(popen_spawn_posix.Popen):
         # One that is killed by now is told of as any that is killed.
         with (
             contextlib.suppress(BrokenPipeError),
-            open(our_work, "wb", closefd=False) as stream,
+            os.fdopen(our_work, "wb", closefd=False) as stream,
         ):
             stream.write(work)
 

@@ -166,7 +166,7 @@ def _exchange(
 
 
 class _ReadMinibatch(NamedTuple):
-    index: int
+    number: int
     batch: Batch
 
     @property
@@ -324,7 +324,7 @@ def _abandoned_at_the_end(workload: Workload) -> Iterator[None]:
 
 def _read_until(minibatch: Minibatch, batches: Iterator[_ReadMinibatch]) -> Batch:
     """Return the examples of a minibatch; drop those that were taken back meanwhile."""
-    return next(read.batch for read in batches if read.index == minibatch.index)
+    return next(read.batch for read in batches if read.number == minibatch.index)
 
 
 def _text_keys(positions: Mapping[int, int]) -> dict[str, int]:
