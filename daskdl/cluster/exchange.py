@@ -333,9 +333,8 @@ class GradientSharingExchange(ClusterExchange):
 
     def _measure_step(self) -> None:
         took_s = time.monotonic() - self._settled_s
-        self._step_s += (took_s - self._step_s) / (
-            STEPS_MEASURED if self._step_s else 1
-        )
+        weight = 1 / STEPS_MEASURED if self._step_s else 1.0
+        self._step_s += weight * (took_s - self._step_s)
 
     def _let_peers_keep_up(self) -> None:
         """Wait for peers that are a little behind, as long as some gradients take.
