@@ -153,6 +153,11 @@ class Balance:
             for pace in self._paces.values()
         )
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether somebody has nothing left, and nothing is to be moved to it."""
+        return any(pace.is_idle for pace in self._paces.values())
+
     def left_s(self, now: float) -> float:
         """Return how long the phase lasts from now; infinite if nobody knows."""
         return max((pace.left_s(now) for pace in self._paces.values()), default=0.0)

@@ -220,7 +220,8 @@ class Driver:
                 self._let_join(first + number - 1)
             self._fit_epoch(first + number - 1, after, shuffle=shuffle)
             after = RunPosition(epoch=number)
-            if number < epochs and self._kept.is_due():
+            may_return = number < epochs and self._master.rejoin_timeout_s
+            if may_return and self._kept.is_due():
                 self._keep()
         self._finish()
 
@@ -405,7 +406,8 @@ class Driver:
         if phase is None or values.get("phase") != phase.number:
             return
         if report.what == "progress":
-            phase.progress(rank, values["trained"], is_idle=values["is_idle"])
+            is_idle, may_move = values["is_idle"], values["may_move"]
+            phase.progress(rank, values["trained"], is_idle=is_idle, may_move=may_move)
             self._meter.take(rank, values)
             progress = self._meter.progress(
                 phase.ledger.trained_examples,

@@ -88,6 +88,11 @@ class ClusterExchange(ABC):
         """Return `examples`: gradients stay those of a member's own minibatch."""
         return examples
 
+    @property
+    def may_move(self) -> bool:
+        """Whether the balance of members may move minibatches."""
+        return True
+
     @abstractmethod
     def updated(self, network: Network[Any]) -> None:
         """Share, if the master says so, after an update of the parameters.
@@ -465,6 +470,11 @@ class ParameterAveragingExchange(ClusterExchange):
     def positions(self) -> dict[int, int]:
         """Minibatches of each peer that are in the last average."""
         return dict(self._positions)
+
+    @property
+    def may_move(self) -> bool:
+        """Whether members differ so much in speed that their rounds differ in size."""
+        return self._sizes.are_uneven
 
     def updated(self, network: Network[Any]) -> None:
         """Do nothing: parameters are averaged, not updates shared."""

@@ -92,8 +92,9 @@ class Phase:
         totals = self.ledger.totals
         self._balance = Balance(totals, rates)
         is_alone = len(shares) == 1
-        is_fixed = master.dealing == "fixed" or is_alone or self._balance.is_short
+        is_fixed = not master.moves_work or is_alone or self._balance.is_short
         self._is_closed = is_fixed or self._balance.is_settled(0.0)
+        self._may_move = False
 
     @property
     def rates(self) -> dict[int, float]:
@@ -129,8 +130,21 @@ class Phase:
         self.ledger.lost(rank)
         self._balance.lost(rank)
 
-    def progress(self, rank: int, trained: int, *, is_idle: bool = False) -> None:
-        """Take in how far a member is, and whether it has nothing left."""
+    def progress(
+        self, rank: int, trained: int, *, is_idle: bool = False, may_move: bool = True
+    ) -> None:
+        """Take in how far a member is, and what it says of the balance.
+
+        Parameters
+        ----------
+        rank, trained : int
+            Of the member, and how many minibatches of the phase it has trained.
+        is_idle : bool
+            Whether it has nothing left.
+        may_move : bool
+            Whether members differ in speed, as it knows, or nobody has to be equal.
+        """
+        self._may_move |= may_move
         self.ledger.progress(rank, trained)
         self._balance.trained(rank, trained, time.monotonic(), is_idle=is_idle)
 
@@ -142,10 +156,10 @@ class Phase:
         """Move work if it is time, and tell the members when no more is moved."""
         while not self._is_closed:
             now = time.monotonic()
-            move = self._balance.next_move(now)
+            move = self._balance.next_move(now) if self._may_move else None
             if move is not None:
                 self._move(move)
-            elif self._balance.is_settled(now):
+            elif self._balance.is_settled(now) or self._balance.is_waiting:
                 self._close()
             else:
                 return

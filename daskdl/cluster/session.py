@@ -306,6 +306,7 @@ class Member:
             phase=phase,
             trained=self._exchange.trained,
             is_idle=is_idle,
+            may_move=self._exchange.may_move,
             score_sum=float(self._score_sum),
             scores=self._scores,
             bytes_sent=int(self._topic.stats.bytes_sent),

@@ -79,6 +79,11 @@ class TrainingMaster:
         check_positive(who, "idle_timeout_s", self.idle_timeout_s)
         check_at_least(who, "rejoin_timeout_s", self.rejoin_timeout_s, 0)
 
+    @property
+    def moves_work(self) -> bool:
+        """Whether minibatches may move between workers during an epoch."""
+        return self.dealing == "balanced"
+
     def in_words(self) -> str:
         """Return its class and those of its options that change what is learnt."""
         ours = {entry.name for entry in fields(TrainingMaster)}
@@ -194,8 +199,13 @@ class AllReduceTrainingMaster(TrainingMaster):
     Gradients are weighted by examples; who has no minibatch left goes on with those of
     the others. Batch normalization takes the mean and variance of a worker's own
     minibatch, and the running ones are averaged with the gradients. Each worker draws
-    dropout of its own.
+    dropout of its own. Minibatches stay where they were dealt: all take as long.
     """
+
+    @property
+    def moves_work(self) -> bool:
+        """Never: which minibatches are averaged together must not depend on timing."""
+        return False
 
 
 _MASTERS: dict[str, type[TrainingMaster]] = {

@@ -38,6 +38,11 @@ class RoundSizes:
         self._rounds = 0
         self._seconds: dict[int, float] = {}  # of a minibatch, by rank
 
+    @property
+    def are_uneven(self) -> bool:
+        """Whether ours differs from what the master says."""
+        return self.own != self._frequency
+
     def take(self, efforts: Mapping[int, tuple[int, float]]) -> None:
         """Take in what the members did in a round.
 

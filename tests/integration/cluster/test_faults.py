@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -97,7 +98,8 @@ def test_ten_kills_in_a_row_keep_the_accuracy(cluster_of, blobs, network, name):
 def test_the_last_worker_to_go_ends_the_fit_with_an_error(cluster_of, blobs, network):
     client = cluster_of(1)
     killer = Killer(client, rank=0)
-    front = DaskMultiLayer(client, network(), MASTERS["shared"])
+    master = replace(MASTERS["shared"], rejoin_timeout_s=0)
+    front = DaskMultiLayer(client, network(), master)
     with pytest.raises(WorkerLostError, match="at least one worker must be left"):
         front.fit(
             blobs(EXAMPLES), epochs=EPOCHS, batch_size=8, listeners=Events(killer)

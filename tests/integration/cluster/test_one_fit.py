@@ -161,7 +161,10 @@ def test_what_is_no_listener_is_refused(front, data):
         front.fit(data, **HOW, listeners=print)
 
 
-def test_a_network_that_is_not_asked_for_is_not_brought(front, data, monkeypatch):
+def test_a_network_that_is_not_asked_for_is_not_brought(client, data, monkeypatch):
+    """Unless it is to go on from there when all workers went."""
+    front = dl.DaskMultiLayer(client, CONF, dl.SharedTrainingMaster(rejoin_timeout_s=0))
+
     def never(self):
         raise AssertionError("brought")
 

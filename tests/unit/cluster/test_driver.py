@@ -349,15 +349,14 @@ def test_what_was_trained_in_vain_counts_as_repeated(returning):
         "phase": 1,
         "trained": 2,
         "is_idle": False,
-        "score_sum": 1.0,
-        "scores": 8,
+        "may_move": False,
     }
     real = members.order
 
     def report_first(orders):
         real(orders)
         if members.events and isinstance(members.events[0], WorkerGone):
-            values = {**trained, "bytes_sent": 0}
+            values = {**trained, "score_sum": 1.0, "scores": 8, "bytes_sent": 0}
             members.events.appendleft(MemberReport(0, "progress", values))
 
     members.order = report_first
