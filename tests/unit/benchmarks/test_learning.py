@@ -8,7 +8,7 @@ import pytest
 from benchmarks.learning.command import main
 from benchmarks.learning.lockstep import learned
 from benchmarks.learning.tasks import digits
-from daskdl.cluster.masters.options import (
+from daskdl import (
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
