@@ -135,8 +135,8 @@ class StandIn:
 
     def is_waited_for(self, position: int) -> bool:
         """Whether a peer is a little behind."""
-        lates = range(1, MOST_LATE + 1)
-        return any(self._behind[position - late] for late in lates)
+        delays = range(1, MOST_LATE + 1)
+        return any(self._behind[position - late] for late in delays)
 
     @property
     def waiting_for(self) -> frozenset[int]:
@@ -219,8 +219,8 @@ class TreeStandIn(StandIn):
         for rank in self._apart:
             mark = self._marks.get(rank, Mark())
             behind[mark.position] -= not mark.ends
-        lates = range(1, MOST_LATE + 1)
-        return any(behind[position - late] > 0 for late in lates)
+        delays = range(1, MOST_LATE + 1)
+        return any(behind[position - late] > 0 for late in delays)
 
     @property
     def positions(self) -> Mapping[int, int]:

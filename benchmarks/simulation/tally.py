@@ -52,10 +52,10 @@ class Tally:
         known : mapping of rank to int
             Minibatches of other workers.
         """
-        lates = [self._in_phase[rank] - position for rank, position in known.items()]
-        self._late += sum(lates)
-        self._pairs += len(lates)
-        self.most_late = max([self.most_late, *lates])
+        delays = [self._in_phase[rank] - position for rank, position in known.items()]
+        self._late += sum(delays)
+        self._pairs += len(delays)
+        self.most_late = max([self.most_late, *delays])
 
     @property
     def compared(self) -> range:
