@@ -24,7 +24,7 @@ from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.phase import Phase, Shares, deal_epoch
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
-from daskdl.cluster.stats.progress import ProgressMeter
+from daskdl.cluster.stats.progress import EARLIER, ProgressMeter
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -53,9 +53,6 @@ logger = logging.getLogger(__name__)
 RETURN_WAIT_S = 2.0
 # Newcomers wait for the next epoch where this one is over sooner.
 WORTH_JOINING_S = 2.0
-
-# Instead of a rank: the members of an earlier session of the same run.
-_EARLIER = -1
 
 _BEGINNING = RunPosition()
 
@@ -135,7 +132,7 @@ class Driver:
         if resumed is not None:
             self._fit.go_on(resumed.state, resumed.path)
             self._meter.go_on(self.report, resumed.state)
-            self._loads[_EARLIER] = self.report.loads
+            self._loads[EARLIER] = self.report.loads
 
     @property
     def report(self) -> FitReport:

@@ -9,8 +9,8 @@ from daskdl.nn.fitting.events import FitReport, Progress, Staleness
 from daskdl.nn.fitting.run_state import RunState
 
 TELL_EVERY_S = 0.25
-# Instead of a rank.
-_EARLIER = -1
+# Instead of a rank: the members of an earlier session of the same run.
+EARLIER = -1
 
 
 class ProgressMeter:
@@ -60,7 +60,7 @@ class ProgressMeter:
         self._start_s -= report.wall_s
         self._examples = self._told_examples = report.examples + state.examples
         self._minibatches = state.iteration
-        self._bytes_sent[_EARLIER] = report.bytes_sent
+        self._bytes_sent[EARLIER] = report.bytes_sent
 
     def begin_epoch(
         self, epoch: int, examples: int = 0, score_sum: float = 0.0
