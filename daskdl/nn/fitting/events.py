@@ -163,22 +163,42 @@ class FitReport:
 
     def add(self, event: Event) -> None:
         """Add an event to the report."""
-        if isinstance(event, Progress):
-            self.progress.append(event)
-        elif isinstance(event, WorkerLost):
-            self.lost.append(event)
-        elif isinstance(event, WorkersRejoined):
-            self.rejoined.append(event)
-            self.epochs = [each for each in self.epochs if each.epoch <= event.epoch]
-        elif isinstance(event, WorkerLeftOut):
-            self.left_out.append(event)
-        elif isinstance(event, EpochFinished):
-            self.epochs.append(event)
-        elif isinstance(event, CheckpointFailed):
-            self.failed_checkpoints.append(event)
-        elif isinstance(event, FitStarted):
+        if isinstance(event, FitStarted):
             self.workers = event.workers
+        elif name := _LISTS.get(type(event)):
+            getattr(self, name).append(event)
+        if isinstance(event, WorkersRejoined):
+            self.epochs = [each for each in self.epochs if each.epoch <= event.epoch]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values for JSON."""
         return {**asdict(self), "repeated_examples": self.repeated_examples}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "FitReport":
+        """Return the report whose fields ``dataclasses.asdict`` made plain values."""
+        report = cls(**_with_tuple(values))
+        if report.staleness is not None:
+            report.staleness = Staleness(**values["staleness"])
+        for kind, name in _LISTS.items():
+            setattr(report, name, [kind(**_with_tuple(one)) for one in values[name]])
+        return report
+
+
+# Where the report keeps the events of a kind.
+_LISTS: dict[type[Any], str] = {
+    EpochFinished: "epochs",
+    WorkerLost: "lost",
+    WorkerLeftOut: "left_out",
+    WorkersRejoined: "rejoined",
+    Progress: "progress",
+    CheckpointFailed: "failed_checkpoints",
+}
+
+
+def _with_tuple(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values in which the addresses of workers are a tuple, as before JSON."""
+    workers = values.get("workers")
+    if isinstance(workers, list):
+        return {**values, "workers": tuple(workers)}
+    return dict(values)

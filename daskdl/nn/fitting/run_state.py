@@ -12,7 +12,6 @@ from daskdl.data.plan import Minibatch
 from daskdl.data.room import LEAST_ROOM, Room
 from daskdl.data.sources.partition import Source
 from daskdl.errors import FormatError, OptionError
-from daskdl.nn.fitting import events
 from daskdl.nn.fitting.events import FitReport
 
 __all__ = ["DataFingerprint", "RunPlan", "RunPosition", "RunState"]
@@ -233,7 +232,7 @@ class RunState:
             changes = {
                 "plan": RunPlan(**plan),
                 "position": RunPosition(**position),
-                "report": _report(values["report"]),
+                "report": FitReport.from_dict(values["report"]),
                 "listeners": tuple((name, kept) for name, kept in values["listeners"]),
             }
             return cls(**{**values, **changes}, arrays=arrays)
@@ -252,16 +251,3 @@ def _thinned(report: FitReport) -> FitReport:
     """Return the report with as much of its progress as a curve needs."""
     every = 1 + len(report.progress) // _MOST_PROGRESS
     return replace(report, progress=report.progress[::-1][::every][::-1])
-
-
-def _report(values: Mapping[str, Any]) -> FitReport:
-    report = FitReport(**{**values, "workers": tuple(values["workers"])})
-    for name, kind in (
-        ("epochs", events.EpochFinished),
-        ("lost", events.WorkerLost),
-        ("left_out", events.WorkerLeftOut),
-        ("progress", events.Progress),
-        ("failed_checkpoints", events.CheckpointFailed),
-    ):
-        setattr(report, name, [kind(**one) for one in getattr(report, name)])
-    return report

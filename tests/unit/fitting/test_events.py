@@ -1,0 +1,58 @@
+"""The report of a fit, as plain values and back."""
+
+import json
+from dataclasses import asdict
+
+from daskdl.nn.fitting.events import (
+    CheckpointFailed,
+    EpochFinished,
+    FitReport,
+    FitStarted,
+    Progress,
+    Staleness,
+    WorkerLeftOut,
+    WorkerLost,
+    WorkersRejoined,
+)
+
+WORKERS = ("tcp://a", "tcp://b")
+WHEN = {"time_s": 1.0}
+EVENTS = (
+    FitStarted(epochs=2, workers=WORKERS),
+    Progress(
+        **WHEN,
+        epoch=1,
+        examples=8,
+        iteration=2,
+        score=0.5,
+        examples_per_s=8.0,
+        workers=2,
+        bytes_sent=3,
+    ),
+    EpochFinished(
+        **WHEN, epoch=1, examples=8, score=0.5, wall_s=1.0, workers=2, values={"f": 1.0}
+    ),
+    WorkerLost(
+        **WHEN, epoch=1, worker="tcp://a", redealt_examples=4, repeated_examples=2
+    ),
+    WorkerLeftOut(**WHEN, worker="tcp://c", reason="it is paused"),
+    WorkersRejoined(**WHEN, epoch=1, workers=WORKERS, repeated_examples=3),
+    CheckpointFailed(**WHEN, epoch=1, reason="disk full"),
+)
+
+
+def test_a_report_comes_back_from_plain_values():
+    report = FitReport(staleness=Staleness(mean=0.5, most=2))
+    for event in EVENTS:
+        report.add(event)
+    back = FitReport.from_dict(json.loads(json.dumps(asdict(report))))
+    assert back == report
+    assert back.repeated_examples == 5
+
+
+def test_an_event_of_each_kind_is_kept():
+    report = FitReport()
+    for event in EVENTS:
+        report.add(event)
+    kept = [value for value in vars(report).values() if isinstance(value, list)]
+    assert [len(each) for each in kept] == [1] * len(kept)
