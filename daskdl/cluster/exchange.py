@@ -19,7 +19,7 @@ from daskdl.cluster.exchanges.dense_rounds import DenseRounds
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_mean, weighted_mean
 from daskdl.cluster.masters.dense_round import RoundMessage
-from daskdl.cluster.masters.dense_sum import Contribution
+from daskdl.cluster.masters.dense_sum import Contribution, Total
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
@@ -440,7 +440,62 @@ class GradientSharingExchange(ClusterExchange):
         self._rounds.left(rank)
 
 
-class ParameterAveragingExchange(ClusterExchange):
+class RoundsExchange(ClusterExchange):
+    """The base of exchanges that take rounds of dense vectors with all their peers."""
+
+    def __init__(
+        self, rank: int, topic: Topic, mailbox: Mailbox, master: TrainingMaster
+    ) -> None:
+        super().__init__(rank, topic, mailbox, master)
+        self._rounds = DenseRounds(rank, self._send, self._wait)
+        self._positions: dict[int, int] = {}
+        self._is_over = False  # whether nobody had anything left in the last round
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """Minibatches of each peer that are in the last round."""
+        return dict(self._positions)
+
+    @abstractmethod
+    def _take_part(self, network: Network[Any]) -> None:
+        """Take a round for the sake of peers that have minibatches left."""
+
+    def updated(self, network: Network[Any]) -> None:
+        """Do nothing: what is shared are not updates."""
+
+    def idle(self, network: Network[Any]) -> None:
+        """Take part in the rounds of peers that have minibatches left."""
+        if self._rounds.is_awaited and not self._is_over:
+            self._take_part(network)
+        else:
+            self._take_event()
+
+    def finish(
+        self, network: Network[Any], phase: int, members: frozenset[int]
+    ) -> None:
+        """Do nothing: the last round left all replicas equal."""
+
+    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+        self._rounds.begin(self._phase, peers)
+        self._positions = dict.fromkeys(peers, 0)
+        self._is_over = not peers
+
+    def _note(self, total: Total) -> None:
+        """Note what all told in a round."""
+        told = total.contributions.items()
+        self._positions.update({rank: item.position for rank, item in told})
+        self._positions.pop(self._rank, None)
+        self._is_over = total.is_last
+
+    def _receive(self, rank: int, data: Any) -> None:
+        if isinstance(data, RoundMessage):
+            self._rounds.receive(rank, data)
+
+    def _left(self, rank: int) -> None:
+        self._rounds.left(rank)
+
+
+class ParameterAveragingExchange(RoundsExchange):
     """Rounds of parameter averaging, in which every member that is alive takes part."""
 
     def __init__(
@@ -454,9 +509,6 @@ class ParameterAveragingExchange(ClusterExchange):
         super().__init__(rank, topic, mailbox, master)
         self._master = master
         self._first_state = None if master.save_updater else updater_state.copy()
-        self._rounds = DenseRounds(rank, self._send, self._wait)
-        self._positions: dict[int, int] = {}
-        self._is_over = False  # whether nobody had anything left in the last round
         self._since_round = 0
         self._examples = 0
         self._began_s = 0.0
@@ -467,17 +519,9 @@ class ParameterAveragingExchange(ClusterExchange):
         )
 
     @property
-    def positions(self) -> dict[int, int]:
-        """Minibatches of each peer that are in the last average."""
-        return dict(self._positions)
-
-    @property
     def may_move(self) -> bool:
         """Whether members differ so much in speed that their rounds differ in size."""
         return self._sizes.are_uneven
-
-    def updated(self, network: Network[Any]) -> None:
-        """Do nothing: parameters are averaged, not updates shared."""
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:
         """Count, and average when the round is full."""
@@ -485,35 +529,21 @@ class ParameterAveragingExchange(ClusterExchange):
         self._since_round += 1
         self._examples += examples
         if self._since_round >= self._sizes.own:
-            self._average(network)
-
-    def idle(self, network: Network[Any]) -> None:
-        """Take part in the rounds of peers that have minibatches left."""
-        if self._rounds.is_awaited and not self._is_over:
-            self._average(network)
-        else:
-            self._take_event()
+            self._take_part(network)
 
     def end(self, network: Network[Any]) -> None:
         """Take part in rounds until every member has trained all its minibatches."""
         if self._since_round:
-            self._average(network)
+            self._take_part(network)
         while not self._is_over:
-            self._average(network)
+            self._take_part(network)
         self._rounds.end()
 
-    def finish(
-        self, network: Network[Any], phase: int, members: frozenset[int]
-    ) -> None:
-        """Do nothing: the last round made all replicas equal."""
-
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
-        self._rounds.begin(self._phase, peers)
-        self._positions = dict.fromkeys(peers, 0)
-        self._is_over = not peers
+        super()._begin(network, peers)
         self._began_s = time.monotonic()
 
-    def _average(self, network: Network[Any]) -> None:
+    def _take_part(self, network: Network[Any]) -> None:
         own = Contribution(
             position=self._trained,
             **self._workload.left_after(self._trained),
@@ -533,16 +563,7 @@ class ParameterAveragingExchange(ClusterExchange):
             network.updater_state[...] = self._first_state
         told = total.contributions
         network.iteration_count = max(item.iteration_count for item in told.values())
-        self._positions.update({rank: item.position for rank, item in told.items()})
-        self._positions.pop(self._rank, None)
-        self._is_over = total.is_last
+        self._note(total)
         self._sizes.take({rank: (i.minibatches, i.seconds) for rank, i in told.items()})
         self._since_round = self._examples = 0
         self._began_s = time.monotonic()
-
-    def _receive(self, rank: int, data: Any) -> None:
-        if isinstance(data, RoundMessage):
-            self._rounds.receive(rank, data)
-
-    def _left(self, rank: int) -> None:
-        self._rounds.left(rank)

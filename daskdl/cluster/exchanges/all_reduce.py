@@ -6,17 +6,15 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.cluster.bus import Topic
-from daskdl.cluster.exchange import ClusterExchange
-from daskdl.cluster.exchanges.dense_rounds import DenseRounds
+from daskdl.cluster.exchange import RoundsExchange
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_sum
-from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.options import AllReduceTrainingMaster
 from daskdl.nn.network import Network
 
 
-class AllReduceExchange(ClusterExchange):
+class AllReduceExchange(RoundsExchange):
     """Rounds in which every member that is alive brings the gradients of an iteration.
 
     What moves running statistics is averaged in the same rounds, by examples.
@@ -33,15 +31,7 @@ class AllReduceExchange(ClusterExchange):
         network: Network[Any],
     ) -> None:
         super().__init__(rank, topic, mailbox, master)
-        self._rounds = DenseRounds(rank, self._send, self._wait)
         self._running = [slice(s.offset, s.stop) for s in network.running_slots]
-        self._positions: dict[int, int] = {}
-        self._is_over = False  # whether nobody had anything left in the last round
-
-    @property
-    def positions(self) -> dict[int, int]:
-        """Minibatches of each peer whose gradients are in the last sum."""
-        return dict(self._positions)
 
     def gradients(self, network: Network[Any], examples: int) -> int:
         """Replace ``network.gradients`` by the sum over the examples of all members."""
@@ -57,11 +47,8 @@ class AllReduceExchange(ClusterExchange):
         )
         brought = self._weighted(network.gradients, examples)
         total = self._rounds.take("add up gradients in", own, [brought], plain_sum)
-        told = total.contributions
-        self._is_over = total.is_last
-        self._positions.update({rank: item.position for rank, item in told.items()})
-        self._positions.pop(self._rank, None)
-        sum_examples = sum(item.examples for item in told.values())
+        self._note(total)
+        sum_examples = sum(item.examples for item in total.contributions.values())
         if total.vectors is not None:
             [gradients] = total.vectors
             for span in self._running:
@@ -69,35 +56,20 @@ class AllReduceExchange(ClusterExchange):
             network.gradients[...] = to_device(gradients, network.gradients)
         return sum_examples
 
-    def updated(self, network: Network[Any]) -> None:
-        """Do nothing: all members have made the same update."""
-
     def iteration_done(self, network: Network[Any], examples: int) -> None:
         """Count the minibatch."""
         self._trained += 1
 
-    def idle(self, network: Network[Any]) -> None:
-        """Follow peers that have minibatches left."""
-        if self._rounds.is_awaited and not self._is_over:
-            self._follow(network)
-        else:
-            self._take_event()
-
     def end(self, network: Network[Any]) -> None:
         """Follow the others until none has a minibatch left."""
         while not (self._is_over or self._rounds.is_alone):
-            self._follow(network)
+            self._take_part(network)
         self._rounds.end()
 
-    def _follow(self, network: Network[Any]) -> None:
+    def _take_part(self, network: Network[Any]) -> None:
         if total := self.gradients(network, 0):
             network.learn(total)
             network.finish_iteration()
-
-    def finish(
-        self, network: Network[Any], phase: int, members: frozenset[int]
-    ) -> None:
-        """Do nothing: all replicas are equal."""
 
     def _weighted(self, gradients: FloatArray, examples: int) -> FloatArray:
         """Return what we bring, in main memory: what moves statistics is no sum yet."""
@@ -107,15 +79,3 @@ class AllReduceExchange(ClusterExchange):
         for span in self._running:
             brought[span] *= examples
         return brought
-
-    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
-        self._positions = dict.fromkeys(peers, 0)
-        self._is_over = False
-        self._rounds.begin(self._phase, peers)
-
-    def _receive(self, rank: int, data: Any) -> None:
-        if isinstance(data, RoundMessage):
-            self._rounds.receive(rank, data)
-
-    def _left(self, rank: int) -> None:
-        self._rounds.left(rank)
