@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.cluster import driver, exchange, phase, session
+from daskdl.cluster import driver, exchange, kept_network, phase, session
 from daskdl.cluster.complaints import Complaint, Complaints
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import Mailbox
@@ -528,7 +528,8 @@ def simulate(
     if network is None:
         network = TallyNetwork(data.examples, epochs, dtype)
         cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
-    for module in (driver, exchange, fitting, phase, session, progress):
+    on_the_clock = (driver, exchange, fitting, kept_network, phase, session, progress)
+    for module in on_the_clock:
         monkeypatch.setattr(module, "time", world)
     # What is so small would otherwise always go to all.
     monkeypatch.setattr(
