@@ -38,8 +38,10 @@ from daskdl.cluster.ready_worker import SentFile
 
 __all__ = ["processes_ready", "ready_processes_first", "worker_environment"]
 
-# What Dask puts into the environment of a worker, if nobody tells it otherwise.
-_DASKS = {"MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONHASHSEED": "6640"}
+# What Dask puts into the environment of a worker: in place of nothing, and always,
+# since workers must agree on hashes.
+_DASKS = {"MALLOC_TRIM_THRESHOLD_": "65536"}
+_DASKS_ALWAYS = {"PYTHONHASHSEED": "6640"}
 _CAN_SEND_FILES = hasattr(os, "posix_spawn") and hasattr(socket, "send_fds")
 
 _CODE = (
@@ -133,7 +135,7 @@ def _one_a_core() -> int:
 
 
 def _begun() -> _Ready:
-    environment = {**_DASKS, **worker_environment(), **os.environ}
+    environment = {**_DASKS, **worker_environment(), **os.environ, **_DASKS_ALWAYS}
     ours, theirs = socket.socketpair()
     with theirs:
         theirs.set_inheritable(True)
