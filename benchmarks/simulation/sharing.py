@@ -1,6 +1,7 @@
 """Gradient sharing as a process on the clock: to all, and over a tree.
 
-What waits for what is that of ``daskdl.cluster.exchange``; the rules are the real ones.
+What waits for what is that of ``daskdl.cluster.exchanges``; the rules are the real
+ones.
 """
 
 from abc import abstractmethod
@@ -10,7 +11,7 @@ from typing import Any
 from benchmarks.simulation.brains import Brain
 from benchmarks.simulation.clock import Steps, Until
 from benchmarks.simulation.worker import Worker
-from daskdl.cluster.exchange import KEEP_UP_GRADIENTS, KEEP_UP_S
+from daskdl.cluster.exchanges.gradient_sharing import KEEP_UP_GRADIENTS, KEEP_UP_S
 from daskdl.cluster.masters.tree_member import TreeMember
 from daskdl.cluster.masters.tree_messages import (
     Gathered,

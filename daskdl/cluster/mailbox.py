@@ -29,7 +29,7 @@ from daskdl.errors import BusClosedError, StepTimeoutError
 from daskdl.nn.network import Network
 
 if TYPE_CHECKING:
-    from daskdl.cluster.exchange import ClusterExchange
+    from daskdl.cluster.exchanges.base import ClusterExchange
 
 PLUGIN_NAME = "daskdl-sessions-1"  # ends with the protocol's version
 # Sessions that were stopped before their task began; it begins within seconds or never.

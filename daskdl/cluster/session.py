@@ -18,13 +18,10 @@ from threadpoolctl import threadpool_limits
 from daskdl.arrays.thread_count import threads_here
 from daskdl.cluster.bus import Topic, get_bus
 from daskdl.cluster.bus.options import WhenFull
-from daskdl.cluster.exchange import (
-    ClusterExchange,
-    GradientSharingExchange,
-    ParameterAveragingExchange,
-    Stage,
-)
 from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
+from daskdl.cluster.exchanges.base import ClusterExchange, Stage
+from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
+from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.gradient_sharing import merge_waiting

@@ -6,7 +6,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.cluster.bus import Topic
-from daskdl.cluster.exchange import RoundsExchange
+from daskdl.cluster.exchanges.rounds import RoundsExchange
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_sum
 from daskdl.cluster.masters.dense_sum import Contribution

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.cluster import driver, exchange, kept_network, phase, session
+from daskdl.cluster import driver, kept_network, phase, session
 from daskdl.cluster.complaints import Complaint, Complaints
+from daskdl.cluster.exchanges import base, gradient_sharing, parameter_averaging
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters import dense_sum
@@ -528,7 +529,10 @@ def simulate(
     if network is None:
         network = TallyNetwork(data.examples, epochs, dtype)
         cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
-    on_the_clock = (driver, exchange, fitting, kept_network, phase, session, progress)
+    on_the_clock = (
+        *(base, gradient_sharing, parameter_averaging),
+        *(driver, fitting, kept_network, phase, session, progress),
+    )
     for module in on_the_clock:
         monkeypatch.setattr(module, "time", world)
     # What is so small would otherwise always go to all.

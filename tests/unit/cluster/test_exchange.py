@@ -5,9 +5,10 @@ from collections import deque
 import numpy as np
 import pytest
 
-from daskdl.cluster import exchange as exchange_module
 from daskdl.cluster.bus import Joined, Left, Member, Message
-from daskdl.cluster.exchange import GradientSharingExchange, ParameterAveragingExchange
+from daskdl.cluster.exchanges import base, gradient_sharing
+from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
+from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
@@ -223,7 +224,7 @@ class Clock:
 def test_a_peer_that_is_heard_of_may_take_longer_than_the_time_out(monkeypatch):
     """Each event restarts it: an epoch of a slow peer has many."""
     clock = Clock()
-    monkeypatch.setattr(exchange_module, "time", clock)
+    monkeypatch.setattr(base, "time", clock)
     network = Network()
     # Nothing comes between two of them: that is when the time-out is looked at.
     events = [last_message(phase=0, ends=False), None] * 5
@@ -236,7 +237,7 @@ def test_a_peer_that_is_heard_of_may_take_longer_than_the_time_out(monkeypatch):
 
 def test_a_peer_that_falls_silent_is_named_after_the_last_event(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(exchange_module, "time", clock)
+    monkeypatch.setattr(base, "time", clock)
     network = Network()
     topic = SlowTopic(clock, 0.8, last_message(phase=0, ends=False))
     exchange = sharing(topic, network, peer_timeout_s=1.0)
@@ -248,7 +249,7 @@ def test_a_peer_that_falls_silent_is_named_after_the_last_event(monkeypatch):
 
 def test_a_silent_peer_is_complained_of_once_before_that(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(exchange_module, "time", clock)
+    monkeypatch.setattr(base, "time", clock)
     network, told = Network(), []
     topic = SlowTopic(clock, 0.4)
     exchange = sharing(topic, network, peer_timeout_s=1.0)
@@ -263,7 +264,7 @@ def test_a_silent_peer_is_complained_of_once_before_that(monkeypatch):
 
 def test_a_complaint_of_a_peer_that_is_heard_again_is_taken_back(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(exchange_module, "time", clock)
+    monkeypatch.setattr(base, "time", clock)
     network, told = Network(), []
     topic = SlowTopic(clock, 0.6, None, None, last_message(phase=0))
     exchange = sharing(topic, network, peer_timeout_s=1.0)
@@ -276,7 +277,7 @@ def test_a_complaint_of_a_peer_that_is_heard_again_is_taken_back(monkeypatch):
 def test_who_cannot_publish_complains_of_those_that_take_nothing(monkeypatch):
     """Before it has sent: nobody who waits for its message is at fault."""
     clock = Clock()
-    monkeypatch.setattr(exchange_module, "time", clock)
+    monkeypatch.setattr(base, "time", clock)
 
     class FullTopic(ScriptedTopic):
         def behind(self):
@@ -423,7 +424,7 @@ class WaitedForTopic(ScriptedTopic):
 def test_who_is_ahead_waits_for_the_slowest_where_there_is_a_bound(
     monkeypatch, bound, taken
 ):
-    monkeypatch.setattr(exchange_module, "KEEP_UP_GRADIENTS", 0)
+    monkeypatch.setattr(gradient_sharing, "KEEP_UP_GRADIENTS", 0)
     network = Network()
     caught_up = [
         Message("m1", "t", 1, 1, {"phase": 0, "position": position, "ends": False})

@@ -1,0 +1,201 @@
+"""Gradient sharing on a topic: what is sent when, and who is waited for."""
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from daskdl.arrays.flat import Slot
+from daskdl.arrays.host_vector import HostVector
+from daskdl.arrays.namespace import FloatArray, to_device, to_host
+from daskdl.cluster.bus import Topic
+from daskdl.cluster.exchanges.base import ClusterExchange
+from daskdl.cluster.exchanges.dense_rounds import DenseRounds
+from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.combining import plain_mean
+from daskdl.cluster.masters.dense_round import RoundMessage
+from daskdl.cluster.masters.dense_sum import Contribution
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
+from daskdl.cluster.masters.options import (
+    SharedTrainingMaster,
+)
+from daskdl.cluster.masters.staleness import StalenessTally
+from daskdl.cluster.workload import Workload
+from daskdl.nn.network import Network
+
+# Of our own gradients: on fewer cores than workers, one round takes that many.
+KEEP_UP_GRADIENTS = 4
+# A step's time is the mean of about so many.
+STEPS_MEASURED = 8
+# However long a minibatch takes, a stop must be heard.
+KEEP_UP_S = 1.0
+
+
+class GradientSharingExchange(ClusterExchange):
+    """Gradient sharing over a topic whose slow subscribers get merged updates."""
+
+    def __init__(
+        self,
+        rank: int,
+        topic: Topic,
+        mailbox: Mailbox,
+        master: SharedTrainingMaster,
+        params: FloatArray,
+        running_slots: Sequence[Slot] = (),
+        threshold: float = math.nan,
+    ) -> None:
+        super().__init__(rank, topic, mailbox, master)
+        # Messages are made and taken in by kernels of the CPU.
+        self._params = HostVector(params)
+        self._peer = GradientSharingPeer(
+            master, self._params.host, running_slots, threshold
+        )
+        self._settled_s = 0.0
+        self._step_s = 0.0
+        self._rounds = DenseRounds(rank, self._send, self._wait)
+        self._thresholds: list[float] = []
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """Minibatches of each peer whose updates reached our parameters."""
+        return dict(self._peer.positions)
+
+    def begin(
+        self, network: Network[Any], members: frozenset[int], workload: Workload
+    ) -> None:
+        """Start a phase; a peer that is gone may leave its residual to us."""
+        with self._params.lent():
+            super().begin(network, members, workload)
+        self._settled_s = time.monotonic()
+
+    def updated(self, network: Network[Any]) -> None:
+        """Share the updates if it is time, and apply those that peers sent."""
+        self._measure_step()
+        # Of several updates of one minibatch, which truncated backpropagation through
+        # time makes, the first one counts it.
+        position = self._trained + 1
+        with self._params.lent():
+            self._drain()
+            if self._peer.count_update(network.iteration_count):
+                update = to_host(network.gradients)
+                self._agree(update)
+                self._share(network, update, position)
+                self._let_peers_keep_up()
+                self._let_peers_catch_up(position)
+                # The next gradient is to see all that has come until then.
+                self._drain()
+        self._settled_s = time.monotonic()
+
+    def _share(self, network: Network[Any], update: FloatArray, position: int) -> None:
+        # Peers may have gone while a threshold was agreed on.
+        if self._peer.is_alone:
+            return
+        iteration = network.iteration_count
+        message = self._peer.share(
+            update, iteration=iteration, position=position, step_s=self._step_s
+        )
+        # Its array was made for it.
+        self._publish(message.to_wire(), copy=False)
+
+    def _measure_step(self) -> None:
+        took_s = time.monotonic() - self._settled_s
+        weight = 1 / STEPS_MEASURED if self._step_s else 1.0
+        self._step_s += weight * (took_s - self._step_s)
+
+    def _let_peers_keep_up(self) -> None:
+        """Wait for peers that are a little behind, as long as some gradients take.
+
+        Replicas that see each other late learn worse; see design 0012.
+        """
+        patience_s = min(KEEP_UP_GRADIENTS * self._step_s, KEEP_UP_S)
+        deadline = time.monotonic() + patience_s
+        while self._peer.is_waited_for(self._trained + 1, self._step_s):
+            event = self._topic.get(max(deadline - time.monotonic(), 0))
+            if event is None:
+                return
+            self._handle(event)
+
+    def _let_peers_catch_up(self, position: int) -> None:
+        """Wait for peers that are further behind than the master allows."""
+        if self._peer.too_far_behind(position):
+            self._wait("catch up in", lambda: self._peer.too_far_behind(position))
+            # Others have not waited with us.
+            self._waits -= 1
+
+    def _agree(self, update: FloatArray) -> None:
+        """Before the first update is shared, find a threshold together."""
+        proposal = self._peer.propose(update)
+        if proposal is None:
+            return
+        self._publish(proposal.to_wire())
+        self._wait("share their first update in", lambda: self._peer.undecided)
+        self._peer.agree(proposal)
+
+    def iteration_done(self, network: Network[Any], examples: int) -> None:
+        """Count the minibatch: sharing happened with its update."""
+        self._trained += 1
+
+    def idle(self, network: Network[Any]) -> None:
+        """Take in what peers send."""
+        with self._params.lent():
+            self._take_event()
+            self._drain()
+
+    def end(self, network: Network[Any]) -> None:
+        """Take in every message of the phase."""
+        with self._params.lent():
+            if self._peer.has_rest(self._trained):
+                self._share(network, to_host(network.gradients), self._trained)
+            if not self._peer.is_alone:
+                self._publish(self._peer.end(self._trained).to_wire())
+            self._wait("end", lambda: self._peer.waiting_for)
+            self._peer.conclude(self._trained)
+        network.hold_constraints()
+
+    def finish(
+        self, network: Network[Any], phase: int, members: frozenset[int]
+    ) -> None:
+        """Average the updater states, and where the thresholds stand."""
+        self._peer.finish()
+        self.begin(network, members, Workload(phase))
+        with self._params.lent():
+            own = Contribution(
+                iteration_count=network.iteration_count, threshold=self._peer.threshold
+            )
+            state = to_host(network.updater_state)
+            total = self._rounds.take("finish", own, [state], plain_mean)
+            self._rounds.end()
+            self._peer.return_to_base()
+        network.hold_constraints()
+        if total.vectors is not None:
+            state = total.vectors[0]
+            network.updater_state[...] = to_device(state, network.updater_state)
+        told = total.contributions.values()
+        network.iteration_count = max(item.iteration_count for item in told)
+        self._thresholds = [
+            item.threshold for item in told if item.threshold is not None
+        ]
+
+    @property
+    def threshold(self) -> float:
+        """The mean threshold of the members; NaN before any update was shared."""
+        return self._peer.mean_threshold(self._thresholds)
+
+    @property
+    def staleness(self) -> StalenessTally:
+        """How many minibatches late the messages of peers were."""
+        return self._peer.staleness
+
+    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+        self._peer.begin(self._phase, peers)
+        self._rounds.begin(self._phase, peers)
+
+    def _receive(self, rank: int, data: Any) -> None:
+        if isinstance(data, RoundMessage):
+            self._rounds.receive(rank, data)
+        else:
+            self._peer.receive(rank, SharedUpdate(**data))
+
+    def _left(self, rank: int) -> None:
+        self._peer.left(rank)
+        self._rounds.left(rank)
