@@ -61,7 +61,7 @@ def test_workers_are_no_others():
 
 
 def test_an_epoch_is_compared_with_a_scan():
-    facts = {"bytes": 1e9, "loads": 1.0, "on_top_mib": 300.0}
+    facts = {"bytes": 1e9, "loads": 1.0, "on_top_mib": 300.0, "training_s": 2.0}
     measurement = Measurement(
         "data",
         "epoch",
@@ -71,9 +71,10 @@ def test_an_epoch_is_compared_with_a_scan():
         },
     )
     found = rows(measurement)
-    assert ratios(found["epoch"]) == {"plain-scan": 4.0}
-    assert found["epoch, rate"].ours.median == 250.0
-    assert found["loads of a part"].goal == 1.0
+    assert ratios(found["epoch"]) == {"plain-scan": 2.0}
+    assert ratios(found["whole fit"]) == {"plain-scan": 4.0}
+    assert found["epoch, rate"].ours.median == 500.0
+    assert found["loads of a part"].goal == 1.25
 
 
 def test_a_job_is_compared_with_what_a_peer_says_it_took():
