@@ -12,6 +12,8 @@ _HOMES = {
     "daskdl.cluster.frontend": ("DaskComputationGraph", "DaskMultiLayer"),
     "daskdl.cluster.masters.options": (
         "AllReduceTrainingMaster",
+        "BlockMomentumTrainingMaster",
+        "DiLoCoTrainingMaster",
         "ParameterAveragingTrainingMaster",
         "SharedTrainingMaster",
     ),

@@ -4,6 +4,8 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
+    DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -324,6 +326,7 @@ __all__ = [
     "Bidirectional",
     "BinaryCrossEntropy",
     "BinomialDistribution",
+    "BlockMomentumTrainingMaster",
     "BusClosedError",
     "Capsule",
     "CapsuleStrength",
@@ -369,6 +372,7 @@ __all__ = [
     "Dense",
     "DepthwiseConvolution2D",
     "DeviceError",
+    "DiLoCoTrainingMaster",
     "DialectWarning",
     "DistributionInit",
     "DivergedError",

@@ -44,6 +44,15 @@ def check_between(
     return value
 
 
+def check_fraction(who: str, option: str, value: float) -> float:
+    """Refuse a number that is negative, or not below 1."""
+    if not _is_number(value) or not 0 <= value < 1:
+        raise OptionError(
+            f"{who}: {option} must be from 0 to below 1, got {value!r}."
+        )
+    return value
+
+
 def check_count(who: str, option: str, value: Any) -> int:
     """Refuse a value that is not a whole number greater than 0."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 from daskdl.cli.job_values import TypeWithOptions
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
+    DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
     TrainingMaster,
@@ -48,10 +50,11 @@ class Training(Conf):
     """
 
     master: Annotated[
-        Literal["shared", "averaging", "allreduce"],
+        Literal["shared", "averaging", "block_momentum", "diloco", "allreduce"],
         Field(
             description="shared: workers exchange compressed updates without waiting; "
             "averaging: they average their parameters every few minibatches; "
+            "block_momentum, diloco: and go on with momentum from there; "
             "allreduce: they average their gradients before every update."
         ),
     ] = "shared"
@@ -114,10 +117,38 @@ class Training(Conf):
     ] = None
     averaging_frequency: Annotated[
         Count | None,
-        Field(description="averaging: minibatches a worker between two averagings."),
+        Field(
+            description="averaging, block_momentum, diloco: minibatches a worker "
+            "between two averagings."
+        ),
     ] = None
     save_updater: Annotated[
-        bool | None, Field(description="averaging: average the updater state too.")
+        bool | None,
+        Field(
+            description="averaging, block_momentum, diloco: average the updater state "
+            "too."
+        ),
+    ] = None
+    outer_momentum: Annotated[
+        NonNegative | None,
+        Field(
+            description="block_momentum, diloco: how much of the direction of a round "
+            "goes into the next, below 1."
+        ),
+    ] = None
+    outer_learning_rate: Annotated[
+        Positive | None,
+        Field(
+            description="block_momentum, diloco: how far to go, as a multiple of the "
+            "way to the mean."
+        ),
+    ] = None
+    outer_nesterov: Annotated[
+        bool | None,
+        Field(
+            description="block_momentum, diloco: start a round from where momentum "
+            "alone will lead."
+        ),
     ] = None
     worker_prefetch_num_batches: Annotated[
         Index | None, Field(description="Minibatches that a worker reads ahead.")
@@ -171,6 +202,8 @@ class Training(Conf):
 _MASTERS = {
     "shared": SharedTrainingMaster,
     "averaging": ParameterAveragingTrainingMaster,
+    "block_momentum": BlockMomentumTrainingMaster,
+    "diloco": DiLoCoTrainingMaster,
     "allreduce": AllReduceTrainingMaster,
 }
 _MASTER_OPTIONS = tuple(

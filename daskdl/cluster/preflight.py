@@ -3,6 +3,7 @@
 from typing import Any
 
 from daskdl.cluster.masters.options import (
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     TrainingMaster,
 )
@@ -17,8 +18,17 @@ def check_master(who: str, network: Network[Any], master: TrainingMaster) -> Non
     ------
     OptionError
         If gradients are to be shared or averaged of a network that has none, or whose
-        training is more than updates by gradients.
+        training is more than updates by gradients; if momentum would carry on what is
+        set otherwise.
     """
+    if isinstance(master, BlockMomentumTrainingMaster):
+        if network.sets_parameters:
+            raise OptionError(
+                f"{who}: the output layer must learn by updates alone for an outer "
+                "momentum, got OCNNOutput, which sets r to a percentile of scores. Use "
+                "ParameterAveragingTrainingMaster."
+            )
+        return
     if isinstance(master, ParameterAveragingTrainingMaster):
         return
     if not network.n_params:

@@ -20,6 +20,7 @@ from daskdl.cluster.bus import Topic, get_bus
 from daskdl.cluster.bus.options import WhenFull
 from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
 from daskdl.cluster.exchanges.base import ClusterExchange, Stage
+from daskdl.cluster.exchanges.block_momentum import BlockMomentumExchange
 from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.log_filters import reported_by_client
@@ -27,6 +28,7 @@ from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -100,7 +102,7 @@ def run_member(
     ):
         # Whatever others in this process do with BLAS meanwhile.
         network.threads = threads_here()
-        exchange = _exchange(spec, rank, topic, mailbox, network, state.threshold)
+        exchange = _exchange(spec, rank, topic, mailbox, network, state)
         member = Member(spec, rank, network, exchange, mailbox, topic)
         member.report("ready")
         trained = member.run()
@@ -127,7 +129,8 @@ def snapshot(session: str, rank: int, dask_worker: Any) -> NetworkState:
     The task thread waits for its next order then, so that nobody writes the vectors.
     """
     mailbox: Any = mailbox_of(session, rank, dask_worker)
-    return state_of(mailbox.network, mailbox.exchange.threshold)
+    exchange = mailbox.exchange
+    return state_of(mailbox.network, exchange.threshold, exchange.velocity)
 
 
 def _exchange(
@@ -136,7 +139,7 @@ def _exchange(
     topic: Topic,
     mailbox: Mailbox,
     network: Network[Any],
-    threshold: float = math.nan,
+    state: NetworkState,
 ) -> ClusterExchange:
     master = spec.master
     if isinstance(master, SharedTrainingMaster):
@@ -147,7 +150,11 @@ def _exchange(
             master,
             network.params,
             network.running_slots,
-            threshold,
+            state.threshold,
+        )
+    if isinstance(master, BlockMomentumTrainingMaster):
+        return BlockMomentumExchange(
+            rank, topic, mailbox, master, network, state.velocity
         )
     if isinstance(master, ParameterAveragingTrainingMaster):
         return ParameterAveragingExchange(

@@ -34,6 +34,8 @@ class NetworkState:
         What its classes are called.
     threshold : float
         Where the threshold of gradient sharing stands; NaN if nothing was shared.
+    velocity : ndarray of shape (n,), or None
+        Where the outer momentum of averaging leads.
     kinds : bytes
         The registered kinds that it is made of, besides the package's own.
     """
@@ -47,10 +49,15 @@ class NetworkState:
     normalizer: Normalizer | None = None
     class_names: tuple[str, ...] | None = None
     threshold: float = math.nan
+    velocity: FloatArray | None = None
     kinds: bytes = b""
 
 
-def state_of(network: Network[Any], threshold: float = math.nan) -> NetworkState:
+def state_of(
+    network: Network[Any],
+    threshold: float = math.nan,
+    velocity: FloatArray | None = None,
+) -> NetworkState:
     """Return a copy of all that a network needs to go on."""
     configuration = network.conf.to_dict()
     return NetworkState(
@@ -63,6 +70,7 @@ def state_of(network: Network[Any], threshold: float = math.nan) -> NetworkState
         normalizer=network.normalizer,
         class_names=network.class_names,
         threshold=threshold,
+        velocity=velocity,
         kinds=packed_kinds(configuration),
     )
 

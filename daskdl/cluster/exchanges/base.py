@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.bus import Joined, Left, Message, Topic
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.dense_round import RoundMessage
@@ -106,6 +107,11 @@ class ClusterExchange(ABC):
     def threshold(self) -> float:
         """The threshold from which later fits and newcomers start; NaN if none."""
         return math.nan
+
+    @property
+    def velocity(self) -> FloatArray | None:
+        """The outer momentum, (n_params,), with which newcomers start; None if none."""
+        return None
 
     @property
     def staleness(self) -> StalenessTally:

@@ -1,6 +1,7 @@
 """Parameter averaging on a topic."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
@@ -62,6 +63,17 @@ class ParameterAveragingExchange(RoundsExchange):
         super()._begin(network, peers)
         self._began_s = time.monotonic()
 
+    def _averaged(self, network: Network[Any]) -> list[FloatArray]:
+        """Return the vectors that are averaged, the parameters first."""
+        if self._master.save_updater:
+            return [network.params, network.updater_state]
+        return [network.params]
+
+    def _go_on_from(self, network: Network[Any], means: Sequence[FloatArray]) -> None:
+        """Overwrite what was averaged; others may still be sent the means."""
+        for vector, mean in zip(self._averaged(network), means, strict=True):
+            vector[...] = to_device(mean, vector)
+
     def _take_part(self, network: Network[Any]) -> None:
         own = Contribution(
             position=self._trained,
@@ -71,13 +83,10 @@ class ParameterAveragingExchange(RoundsExchange):
             examples=self._examples,
             iteration_count=network.iteration_count,
         )
-        vectors = [network.params]
-        if self._master.save_updater:
-            vectors.append(network.updater_state)
-        brought = [to_host(vector) for vector in vectors]
+        brought = [to_host(vector) for vector in self._averaged(network)]
         total = self._rounds.take("average", own, brought, weighted_mean)
-        for vector, mean in zip(vectors, total.vectors or (), strict=False):
-            vector[...] = to_device(mean, vector)
+        if total.vectors is not None:
+            self._go_on_from(network, total.vectors)
         if self._first_state is not None:
             network.updater_state[...] = self._first_state
         told = total.contributions

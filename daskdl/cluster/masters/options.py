@@ -1,7 +1,8 @@
 """The training masters: how workers train together, as values that cannot be wrong.
 
 The names are DL4J's. A master holds options only; what a worker does with a peer's
-message is in ``gradient_sharing`` and ``dense_round``.
+message is in ``gradient_sharing`` and ``dense_round``, and what follows from a mean in
+``outer_momentum``.
 """
 
 from collections.abc import Mapping
@@ -11,8 +12,10 @@ from typing import Any
 from daskdl.checks import (
     check_at_least,
     check_count,
+    check_fraction,
     check_one_of,
     check_positive,
+    check_type,
     did_you_mean,
 )
 from daskdl.encoding.algorithms import (
@@ -187,6 +190,66 @@ class ParameterAveragingTrainingMaster(TrainingMaster):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BlockMomentumTrainingMaster(ParameterAveragingTrainingMaster):
+    """Average parameters, and go on from further in the direction of all rounds.
+
+    The mean of n workers moves less than one worker that trains all their minibatches.
+    What it moves in a round is taken for a gradient, which an outer optimizer with
+    momentum follows; see :class:`~daskdl.cluster.masters.outer_momentum.OuterMomentum`.
+
+    Parameters
+    ----------
+    outer_momentum : float
+        How much of the direction of a round goes into the next, from 0 to below 1;
+        BMUF's block momentum.
+    outer_learning_rate : float
+        How far to go, as a multiple of the mean's movement; BMUF's block learning rate.
+    outer_nesterov : bool
+        Whether a round starts from where momentum alone will lead.
+
+    Notes
+    -----
+    A worker that is alone takes no outer step: it trains as one process does. Running
+    statistics of batch normalization become their mean.
+
+    References
+    ----------
+    Chen and Huo, "Scalable training of deep learning machines by incremental block
+    training with intra-block parallel optimization and blockwise model-update
+    filtering", 2016. Where we differ: they set a momentum of 1 - 1/n.
+    """
+
+    outer_momentum: float = 0.7
+    outer_learning_rate: float = 1.0
+    outer_nesterov: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        who = type(self).__name__
+        check_fraction(who, "outer_momentum", self.outer_momentum)
+        check_type(who, "outer_nesterov", self.outer_nesterov, bool)
+        check_positive(who, "outer_learning_rate", self.outer_learning_rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiLoCoTrainingMaster(BlockMomentumTrainingMaster):
+    """Average parameters rarely, with an outer Nesterov momentum.
+
+    The rule of :class:`BlockMomentumTrainingMaster` with other defaults.
+
+    References
+    ----------
+    Douillard et al., "DiLoCo: Distributed low-communication training of language
+    models", 2023. Where we differ: the updater state is averaged as well, unless
+    `save_updater` is false.
+    """
+
+    averaging_frequency: int = 500
+    outer_momentum: float = 0.9
+    outer_learning_rate: float = 0.7
+
+
+@dataclass(frozen=True, kw_only=True)
 class AllReduceTrainingMaster(TrainingMaster):
     """Average the gradients of all workers before every update.
 
@@ -211,6 +274,8 @@ class AllReduceTrainingMaster(TrainingMaster):
 _MASTERS: dict[str, type[TrainingMaster]] = {
     "shared": SharedTrainingMaster,
     "averaging": ParameterAveragingTrainingMaster,
+    "block_momentum": BlockMomentumTrainingMaster,
+    "diloco": DiLoCoTrainingMaster,
     "allreduce": AllReduceTrainingMaster,
 }
 _ALGORITHMS: dict[str, type] = {
@@ -233,7 +298,7 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
 
     Parameters
     ----------
-    kind : {'shared', 'averaging', 'allreduce'}
+    kind : {'shared', 'averaging', 'block_momentum', 'diloco', 'allreduce'}
         Which master.
     options : mapping
         Its options; ``threshold_algorithm`` and ``residual_post_processor`` are

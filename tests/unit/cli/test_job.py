@@ -14,6 +14,8 @@ from daskdl.cli.job_training import Training
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
+    DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -132,6 +134,28 @@ def test_the_training_master_has_the_options_given(job_values):
     assert master == ParameterAveragingTrainingMaster(averaging_frequency=3)
 
 
+@pytest.mark.parametrize(
+    ("name", "master"),
+    [("block_momentum", BlockMomentumTrainingMaster), ("diloco", DiLoCoTrainingMaster)],
+)
+def test_averaging_may_have_an_outer_momentum(job_values, name, master):
+    options = {"averaging_frequency": 7, "outer_learning_rate": 0.5}
+    job_values["training"].update(master=name, **options)
+    made = Job.model_validate(job_values).training.training_master()
+    assert made == master(**options)
+
+
+def test_plain_averaging_has_no_outer_momentum(job_values):
+    job_values["training"].update(master="averaging", outer_momentum=0.5)
+    told = "training.outer_momentum: does not go with master 'averaging'."
+    assert told in refusal(job_values)
+
+
+def test_an_outer_momentum_of_1_is_refused(job_values):
+    job_values["training"].update(master="diloco", outer_momentum=1)
+    assert "outer_momentum must be from 0 to below 1, got 1" in refusal(job_values)
+
+
 def test_gradients_may_be_averaged_before_the_updater(job_values):
     job_values["training"].update(master="allreduce", peer_timeout_s=3.0)
     master = Job.model_validate(job_values).training.training_master()
@@ -145,7 +169,13 @@ def test_the_training_master_keeps_its_own_defaults(job_values):
 
 @pytest.mark.parametrize(
     "master",
-    [SharedTrainingMaster, ParameterAveragingTrainingMaster, AllReduceTrainingMaster],
+    [
+        SharedTrainingMaster,
+        ParameterAveragingTrainingMaster,
+        BlockMomentumTrainingMaster,
+        DiLoCoTrainingMaster,
+        AllReduceTrainingMaster,
+    ],
 )
 def test_every_option_of_a_master_can_stand_in_a_job(master):
     assert {field.name for field in fields(master)} <= set(Training.model_fields)

@@ -286,7 +286,7 @@ class SimulatedCluster:
             self.bus.slow.add(topic.me)
         try:
             peers = session._exchange(
-                spec, worker.rank, topic, worker.mailbox, network, state.threshold
+                spec, worker.rank, topic, worker.mailbox, network, state
             )
             member = session.Member(
                 spec, worker.rank, network, peers, worker.mailbox, topic
@@ -444,7 +444,8 @@ class SimulatedMembers:
 
     def snapshot(self) -> NetworkState:
         self._world.pause()
-        return state_of(next(iter(self._alive.values())).network)
+        worker = next(iter(self._alive.values()))
+        return state_of(worker.network, velocity=worker.mailbox.exchange.velocity)
 
     def result(self) -> NetworkState | None:
         for worker in self._alive.values():

@@ -5,7 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
+from daskdl.cluster.masters.options import (
+    BlockMomentumTrainingMaster,
+    ParameterAveragingTrainingMaster,
+)
 from daskdl.errors import DivergedError
 from daskdl.nn.fitting.preparation import prepare
 from daskdl.training.local import fit
@@ -71,6 +74,46 @@ def test_while_nobody_dies_each_example_is_applied_once_on_every_member(
     )
     for worker in outcome.survivors:
         np.testing.assert_array_equal(worker.actor.result.params, EPOCHS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_two_members_apply_each_example_once_at_an_outer_rate_of_2(
+    monkeypatch, seed, momentum
+):
+    """Twice the mean of two is their sum; momentum then repeats rounds, told below.
+
+    Classical momentum applies a round once more by 1/2, 1/4, ... in those behind it:
+    all examples of a round alike, and those of the last round once.
+    """
+    per_epoch = EXAMPLES // (2 * BATCH)
+    master = BlockMomentumTrainingMaster(
+        averaging_frequency=3,
+        outer_learning_rate=2.0,
+        outer_momentum=momentum,
+        outer_nesterov=False,
+        dealing="fixed",
+        worker_prefetch_num_batches=0,
+    )
+    workers = [Worker("w0"), Worker("w1")]
+    outcome = counted_fit(monkeypatch, seed, workers, master)
+    rounds = EPOCHS * per_epoch // 3
+    counts = [(1 - momentum ** (rounds - n)) / (1 - momentum) for n in range(rounds)]
+    assert outcome.network.params.sum() == pytest.approx(3 * 2 * BATCH * sum(counts))
+    if not momentum:
+        np.testing.assert_array_equal(outcome.network.params, EPOCHS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("fault", Fault)
+def test_an_outer_momentum_loses_no_example(monkeypatch, fault, seed):
+    master = BlockMomentumTrainingMaster(
+        averaging_frequency=3, worker_prefetch_num_batches=0
+    )
+    outcome = counted_fit(monkeypatch, seed, workers_with(fault), master)
+    report = outcome.report
+    assert outcome.network.params.min() > 0
+    assert report.examples - report.repeated_examples == EXAMPLES * EPOCHS
 
 
 class DivergingNetwork(TallyNetwork):

@@ -7,6 +7,7 @@ import pytest
 
 from daskdl.cluster.bus import Joined, Left, Member, Message
 from daskdl.cluster.exchanges import base, gradient_sharing
+from daskdl.cluster.exchanges.block_momentum import BlockMomentumExchange
 from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.mailbox import Mailbox
@@ -14,6 +15,7 @@ from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.dense_sum import Message as Told
 from daskdl.cluster.masters.options import (
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -51,6 +53,8 @@ class ScriptedTopic:
 
 class Network:
     """Just the vectors and counters that an exchange touches."""
+
+    running_slots = ()
 
     def __init__(self, n=4):
         self.params = np.zeros(n, np.float32)
@@ -96,6 +100,14 @@ def averaging(topic, network, mailbox=None, **options):
     return ParameterAveragingExchange(
         0, topic, mailbox or Mailbox(), master, network.updater_state
     )
+
+
+def block_momentum(topic, network, velocity=None, **options):
+    options = {"outer_momentum": 0.5, "outer_learning_rate": 2.0, **options}
+    master = BlockMomentumTrainingMaster(
+        averaging_frequency=1, save_updater=False, outer_nesterov=False, **options
+    )
+    return BlockMomentumExchange(0, topic, Mailbox(), master, network, velocity)
 
 
 def update(exchange, network, value):
@@ -197,6 +209,63 @@ def test_all_go_on_with_the_furthest_iteration_counter():
     exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     assert network.iteration_count == 5
+
+
+def test_momentum_of_one_round_goes_into_the_next():
+    """From 0 to 2 * 2 by the first mean; then with half of its direction."""
+    network = Network()
+    topic = ScriptedTopic(brought(1, 3.0))
+    exchange = block_momentum(topic, network)
+    exchange.begin(network, frozenset({0, 1}), work(2))
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 4.0)
+    topic.events.append(brought(1, 5.0, round=1))
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 4.0 + 2 * (1.0 + 0.5 * 2.0))
+    np.testing.assert_array_equal(exchange.velocity, 2.0)
+
+
+def test_a_member_that_joins_takes_the_direction_of_the_others():
+    network = Network()
+    direction = np.full(4, 2.0, np.float32)
+    exchange = block_momentum(ScriptedTopic(brought(1, 3.0)), network, direction)
+    exchange.begin(network, frozenset({0, 1}), work(1))
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 2 * (2.0 + 0.5 * 2.0))
+
+
+def test_who_trains_alone_takes_no_outer_step_and_forgets_its_direction():
+    network = Network()
+    exchange = block_momentum(ScriptedTopic(peers=()), network, np.ones(4))
+    exchange.begin(network, frozenset({0}), work(1))
+    train(exchange, network, 1.0)
+    exchange.end(network)
+    np.testing.assert_array_equal(network.params, 1.0)
+    assert exchange.velocity is None
+
+
+def test_a_round_to_which_nobody_brings_anything_moves_nothing():
+    network = Network()
+    topic = ScriptedTopic(brought(1, 3.0, examples=0))
+    exchange = block_momentum(topic, network, np.ones(4, np.float32))
+    exchange.begin(network, frozenset({0, 1}), work(0))
+    exchange.end(network)
+    np.testing.assert_array_equal(network.params, 0.0)
+    np.testing.assert_array_equal(exchange.velocity, 1.0)
+
+
+def test_an_outer_step_ends_within_the_constraints():
+    network = Network()
+    network.most = 2.5
+    exchange = block_momentum(ScriptedTopic(brought(1, 3.0)), network)
+    exchange.begin(network, frozenset({0, 1}), work(1))
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 2.5)
+
+
+def test_averaging_has_no_direction():
+    network = Network()
+    assert averaging(ScriptedTopic(), network).velocity is None
 
 
 class SlowTopic(ScriptedTopic):

@@ -4,6 +4,8 @@ import pytest
 
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
+    DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
     training_master,
@@ -31,6 +33,37 @@ def test_an_illegal_value_is_refused_by_name(option, value):
 def test_an_illegal_value_of_sharing_is_refused_by_name(option):
     with pytest.raises(OptionError, match=f"{option} must be >= 0, got -1"):
         SharedTrainingMaster(**{option: -1})
+
+
+@pytest.mark.parametrize("master", [BlockMomentumTrainingMaster, DiLoCoTrainingMaster])
+@pytest.mark.parametrize(
+    ("option", "value", "must"),
+    [
+        ("outer_momentum", 1, "from 0 to below 1, got 1"),
+        ("outer_momentum", -0.1, "from 0 to below 1, got -0.1"),
+        ("outer_momentum", "much", "from 0 to below 1, got 'much'"),
+        ("outer_learning_rate", 0, "> 0, got 0"),
+        ("outer_nesterov", "no", "a bool, got str"),
+        ("averaging_frequency", 0, "a whole number > 0, got 0"),
+    ],
+)
+def test_an_illegal_value_of_an_outer_momentum_is_refused(master, option, value, must):
+    with pytest.raises(OptionError, match=f"{master.__name__}: {option} must be {must}"):
+        master(**{option: value})
+
+
+def test_plain_values_make_a_master_with_an_outer_momentum():
+    master = training_master("block_momentum", {"outer_momentum": 0.3})
+    assert master == BlockMomentumTrainingMaster(outer_momentum=0.3)
+
+
+def test_plain_values_make_a_master_that_averages_rarely():
+    assert training_master("diloco", {}).averaging_frequency == 500
+
+
+def test_the_words_of_a_master_tell_its_outer_momentum():
+    """A run is not gone on with another."""
+    assert "outer_momentum=0.3" in DiLoCoTrainingMaster(outer_momentum=0.3).in_words()
 
 
 def test_plain_values_make_a_master():

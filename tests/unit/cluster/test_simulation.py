@@ -12,6 +12,7 @@ import pytest
 
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -39,6 +40,17 @@ def averaging(rng):
     )
 
 
+def block_momentum(rng):
+    return BlockMomentumTrainingMaster(
+        dealing=rng.choice(["balanced", "balanced", "fixed"]),
+        averaging_frequency=rng.choice([1, 2, 5]),
+        outer_momentum=rng.choice([0.0, 0.5, 0.9]),
+        outer_learning_rate=rng.choice([0.7, 1.0, 1.5]),
+        outer_nesterov=rng.random() < 0.7,
+        worker_prefetch_num_batches=0,
+    )
+
+
 def sharing(rng):
     return SharedTrainingMaster(
         threshold_algorithm=FixedThresholdAlgorithm(
@@ -53,9 +65,14 @@ def all_reduce(rng):
     return AllReduceTrainingMaster(worker_prefetch_num_batches=0)
 
 
-MASTERS = {"averaging": averaging, "sharing": sharing, "all_reduce": all_reduce}
+MASTERS = {
+    "averaging": averaging,
+    "block_momentum": block_momentum,
+    "sharing": sharing,
+    "all_reduce": all_reduce,
+}
 # Replicas hold the same bits whenever a phase ends.
-IN_STEP = ["averaging", "all_reduce"]
+IN_STEP = ["averaging", "block_momentum", "all_reduce"]
 
 
 def random_data(rng):

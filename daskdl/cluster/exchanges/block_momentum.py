@@ -1,0 +1,49 @@
+"""Parameter averaging with an outer momentum, on a topic."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.cluster.bus import Topic
+from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
+from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.dense_sum import Total
+from daskdl.cluster.masters.options import BlockMomentumTrainingMaster
+from daskdl.cluster.masters.outer_momentum import OuterMomentum
+from daskdl.nn.network import Network
+
+
+class BlockMomentumExchange(ParameterAveragingExchange):
+    """Rounds of averaging behind which every member takes the same outer step."""
+
+    def __init__(
+        self,
+        rank: int,
+        topic: Topic,
+        mailbox: Mailbox,
+        master: BlockMomentumTrainingMaster,
+        network: Network[Any],
+        velocity: FloatArray | None,
+    ) -> None:
+        super().__init__(rank, topic, mailbox, master, network.updater_state)
+        self._outer = OuterMomentum(master, network.running_slots, velocity)
+
+    @property
+    def velocity(self) -> FloatArray | None:
+        """Where the outer momentum leads, (n_params,), as newcomers need it."""
+        return self._outer.velocity
+
+    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+        super()._begin(network, peers)
+        self._outer.begin(to_host(network.params))
+
+    def _go_on_from(self, network: Network[Any], means: Sequence[FloatArray]) -> None:
+        params, *others = means
+        super()._go_on_from(network, [self._outer.step(params), *others])
+        network.hold_constraints()
+        self._outer.begin(to_host(network.params))
+
+    def _note(self, total: Total) -> None:
+        super()._note(total)
+        if len(total.contributions) == 1:
+            self._outer.forget()
