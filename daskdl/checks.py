@@ -47,9 +47,7 @@ def check_between(
 def check_fraction(who: str, option: str, value: float) -> float:
     """Refuse a number that is negative, or not below 1."""
     if not _is_number(value) or not 0 <= value < 1:
-        raise OptionError(
-            f"{who}: {option} must be from 0 to below 1, got {value!r}."
-        )
+        raise OptionError(f"{who}: {option} must be from 0 to below 1, got {value!r}.")
     return value
 
 

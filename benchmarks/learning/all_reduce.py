@@ -15,7 +15,6 @@ from benchmarks.learning.replicas import (
     rounds,
 )
 from benchmarks.learning.tasks import Task
-from daskdl import MultiLayerNetwork
 from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.masters.combining import plain_sum
 
@@ -29,7 +28,8 @@ class _Sum:
         self.barrier = Barrier(n, self._add_up)
 
     def _add_up(self) -> None:
-        vectors, examples = zip(*(v for _, v in sorted(self.brought.items())))
+        in_turn = [brought for _, brought in sorted(self.brought.items())]
+        vectors, examples = zip(*in_turn, strict=True)
         self.gradients = np.empty_like(vectors[0])
         plain_sum(vectors, examples, self.gradients)
         self.examples = sum(examples)
@@ -41,7 +41,7 @@ class AddingUp:
     adds_up_gradients = True
 
     def __init__(self, task: Task, seed: int, rank: int) -> None:
-        self.network = MultiLayerNetwork(task.configuration(seed))
+        self.network = task.network(seed)
         self.sum: _Sum
         self._rank = rank
 

@@ -14,7 +14,6 @@ from benchmarks.learning.replicas import (
     rounds,
 )
 from benchmarks.learning.tasks import Task
-from daskdl import MultiLayerNetwork
 from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.masters.combining import weighted_mean
 from daskdl.cluster.masters.options import (
@@ -30,7 +29,7 @@ class Averaging:
     adds_up_gradients = False
 
     def __init__(self, task: Task, seed: int) -> None:
-        self.network = MultiLayerNetwork(task.configuration(seed))
+        self.network = task.network(seed)
         self.examples = 0
 
     def updated(self, network: Any) -> None:

@@ -1,17 +1,24 @@
-"""``python -m benchmarks learning``: what replicas learn by a rule of sharing."""
+"""``python -m benchmarks learning``: what replicas learn with a training master."""
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.learning.lockstep import Learned, learned
-from benchmarks.learning.tasks import TASKS
+from benchmarks.learning.lockstep import learned
+from benchmarks.learning.picture import svg
+from benchmarks.learning.replicas import Learned
+from benchmarks.learning.tasks import TASKS, Task
 from daskdl.cluster.masters.options import training_master
+
+MASTERS = ("shared", "averaging", "block_momentum", "diloco", "allreduce")
+ALONE = "one process"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -23,22 +30,44 @@ def main(arguments: Sequence[str]) -> None:
         The words behind ``learning``.
     """
     options = _parser().parse_args(arguments)
-    table = Table("task", "workers", "quarter", "end", "message", "of dense")
-    for cells in _rows(options):
-        table.add_row(*cells)
-    Console().print(table)
-
-
-def _rows(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
-    master = training_master(options.master, options.options)
+    table = Table("task", "master", "workers", "quarter", "end", "message", "of dense")
+    curves: dict[tuple[str, int], dict[str, list[float]]] = {}
     for name in options.task:
-        task = TASKS[name]()
+        task = _task(name, options)
         for n in options.workers:
-            runs = [
-                learned(master, task, n, seed, options.delay)
-                for seed in range(options.seeds)
-            ]
-            yield (name, str(n), *_cells(runs))
+            for master in options.master:
+                runs = _runs(master, task, n, options)
+                table.add_row(name, master, str(n), *_cells(runs))
+                if n > 1:
+                    curves.setdefault((name, n), {})[master] = _mean_scores(runs)
+        if options.svg is not None:
+            alone = _mean_scores(_runs("allreduce", task, 1, options))
+            for (of, _), panel in curves.items():
+                if of == name:
+                    panel[ALONE] = alone
+    Console().print(table)
+    if options.svg is not None:
+        options.svg.write_text(svg(curves))
+
+
+def _task(name: str, options: argparse.Namespace) -> Task:
+    task = TASKS[name]()
+    return replace(
+        task,
+        learning_rate=options.rate * task.learning_rate,
+        batch_size=options.batch_size or task.batch_size,
+    )
+
+
+def _runs(name: str, task: Task, n: int, options: argparse.Namespace) -> list[Learned]:
+    master = training_master(name, options.options if n > 1 else {})
+    return [
+        learned(master, task, n, seed, options.delay) for seed in range(options.seeds)
+    ]
+
+
+def _mean_scores(runs: Sequence[Learned]) -> list[float]:
+    return [float(mean) for mean in np.mean([run.scores for run in runs], axis=0)]
 
 
 def _cells(runs: Sequence[Learned]) -> tuple[str, str, str, str]:
@@ -51,7 +80,7 @@ def _cells(runs: Sequence[Learned]) -> tuple[str, str, str, str]:
         f"{quarter:.1%}",
         f"{end:.1%}",
         "" if is_alone else f"{sent:.0f} bytes",
-        "" if is_alone else f"1/{runs[0].dense_bytes / sent:.0f}",
+        "" if is_alone else f"{sent / runs[0].dense_bytes:.2%}",
     )
 
 
@@ -59,12 +88,12 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
 
 
-def _names(text: str) -> list[str]:
+def _names(text: str, known: Sequence[str]) -> list[str]:
     names = text.split(",")
     for name in names:
-        if name not in TASKS:
+        if name not in known:
             raise argparse.ArgumentTypeError(
-                f"must be of {', '.join(TASKS)}, got {name!r}"
+                f"must be of {', '.join(known)}, got {name!r}"
             )
     return names
 
@@ -79,9 +108,15 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks learning", description=__doc__
     )
     add = parser.add_argument
-    add("--task", type=_names, default=list(TASKS), help="default: all")
+    tasks = list(TASKS)
+    add("--task", type=lambda t: _names(t, tasks), default=tasks, help="default: all")
     add("--workers", type=_numbers, default=[1, 2, 4, 8], help="default: 1,2,4,8")
-    add("--master", choices=("shared", "averaging"), default="shared")
+    add(
+        "--master",
+        type=lambda text: _names(text, MASTERS),
+        default=["shared"],
+        help=f"of {', '.join(MASTERS)}; default: shared",
+    )
     add(
         "--options",
         type=_plain,
@@ -89,6 +124,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="JSON",
         help='of the master, as a job file has them, e.g. {"warm_up": 0}',
     )
+    add("--rate", type=float, default=1.0, help="multiplies the learning rate")
+    add("--batch-size", type=int, help="examples of a minibatch; default: the task's")
     add("--seeds", type=int, default=3, help="of which a row is the mean; default: 3")
     add("--delay", type=int, default=0, help="rounds that a message is late; default 0")
+    add("--svg", type=Path, help="a file for curves, with one process beside them")
     return parser

@@ -13,7 +13,6 @@ from benchmarks.learning.replicas import (
     rounds,
 )
 from benchmarks.learning.tasks import Task
-from daskdl import MultiLayerNetwork
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
 from daskdl.cluster.masters.options import SharedTrainingMaster
 
@@ -26,7 +25,7 @@ class Sharing:
     def __init__(
         self, master: SharedTrainingMaster, task: Task, rank: int, n: int, seed: int
     ) -> None:
-        self.network = MultiLayerNetwork(task.configuration(seed))
+        self.network = task.network(seed)
         self.message_bytes: list[int] = []
         self._peers = frozenset(range(n)) - {rank}
         self._peer = GradientSharingPeer(
@@ -113,7 +112,8 @@ def shared(
                 _deliver(replicas, on_their_way.pop(0))
         for messages in on_their_way:
             _deliver(replicas, messages)
-        _deliver(replicas, {rank: each.last() for rank, each in enumerate(replicas)})
+        if n > 1:
+            _deliver(replicas, {r: each.last() for r, each in enumerate(replicas)})
         for replica in replicas:
             replica.end()
         scores.append(accuracy(replicas[0].network, task))

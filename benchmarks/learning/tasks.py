@@ -14,6 +14,7 @@ from daskdl import (
     FeedForward,
     LastTimeStep,
     MultiLayerConfiguration,
+    MultiLayerNetwork,
     Output,
     Recurrent,
 )
@@ -32,7 +33,9 @@ class Task:
     train, test : (features, labels)
         Labels are rows of 0 and 1.
     configuration : callable
-        Takes a seed.
+        Takes a seed and a learning rate.
+    learning_rate : float
+        That of one process.
     epochs : int
         A multiple of 4.
     batch_size : int
@@ -41,9 +44,14 @@ class Task:
 
     train: tuple[FloatArray, FloatArray]
     test: tuple[FloatArray, FloatArray]
-    configuration: Callable[[int], MultiLayerConfiguration]
+    configuration: Callable[[int, float], MultiLayerConfiguration]
+    learning_rate: float
     epochs: int
     batch_size: int = 32
+
+    def network(self, seed: int) -> MultiLayerNetwork:
+        """Return a network with the weights of a seed."""
+        return MultiLayerNetwork(self.configuration(seed, self.learning_rate))
 
 
 def digits() -> Task:
@@ -53,16 +61,16 @@ def digits() -> Task:
     deviation[deviation == 0] = 1
     scaled = [((x - mean) / deviation, y) for x, y in (train, test)]
 
-    def configuration(seed: int) -> MultiLayerConfiguration:
+    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
         return MultiLayerConfiguration(
             seed=seed,
-            updater=Adam(learning_rate=0.002),
+            updater=Adam(learning_rate=learning_rate),
             activation="relu",
             input=FeedForward(64),
             layers=[Dense(n_out=96), Output(n_out=10, loss="mcxent")],
         )
 
-    return Task(scaled[0], scaled[1], configuration, epochs=20)
+    return Task(scaled[0], scaled[1], configuration, 0.002, epochs=20)
 
 
 def images() -> Task:
@@ -83,10 +91,10 @@ def images() -> Task:
         pictures += rng.standard_normal(pictures.shape)
         return pictures.reshape(n, -1).astype(np.float32), _one_hot(classes, 10)
 
-    def configuration(seed: int) -> MultiLayerConfiguration:
+    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
         return MultiLayerConfiguration(
             seed=seed,
-            updater=Adam(learning_rate=0.001),
+            updater=Adam(learning_rate=learning_rate),
             activation="relu",
             input=FeedForward(784),
             layers=[
@@ -96,7 +104,7 @@ def images() -> Task:
             ],
         )
 
-    return Task(drawn(10_000), drawn(4_000), configuration, epochs=4)
+    return Task(drawn(10_000), drawn(4_000), configuration, 0.001, epochs=4)
 
 
 def sequences() -> Task:
@@ -109,10 +117,10 @@ def sequences() -> Task:
         features = np.eye(4, dtype=np.float32)[symbols].transpose(0, 2, 1)
         return np.ascontiguousarray(features), _one_hot(symbols[:, 0], 4)
 
-    def configuration(seed: int) -> MultiLayerConfiguration:
+    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
         return MultiLayerConfiguration(
             seed=seed,
-            updater=Adam(learning_rate=0.005),
+            updater=Adam(learning_rate=learning_rate),
             input=Recurrent(4),
             layers=[
                 LastTimeStep(layer=LSTM(n_out=32, activation="tanh")),
@@ -120,7 +128,7 @@ def sequences() -> Task:
             ],
         )
 
-    return Task(drawn(3_000), drawn(1_000), configuration, epochs=4)
+    return Task(drawn(3_000), drawn(1_000), configuration, 0.005, epochs=4)
 
 
 TASKS: dict[str, Callable[[], Task]] = {

@@ -219,7 +219,8 @@ class BlockMomentumTrainingMaster(ParameterAveragingTrainingMaster):
     filtering", 2016. Where we differ: they set a momentum of 1 - 1/n.
     """
 
-    outer_momentum: float = 0.7
+    # Of 0.5 to 0.9 and 1 - 1/n what reached most without losing anywhere: design 0043.
+    outer_momentum: float = 0.6
     outer_learning_rate: float = 1.0
     outer_nesterov: bool = True
 
@@ -233,20 +234,20 @@ class BlockMomentumTrainingMaster(ParameterAveragingTrainingMaster):
 
 @dataclass(frozen=True, kw_only=True)
 class DiLoCoTrainingMaster(BlockMomentumTrainingMaster):
-    """Average parameters rarely, with an outer Nesterov momentum.
+    """Average parameters rarely, and go on with Nesterov momentum from there.
 
-    The rule of :class:`BlockMomentumTrainingMaster` with other defaults.
+    The rule and the options of :class:`BlockMomentumTrainingMaster`, every 500
+    minibatches of a worker or at the end of an epoch, whichever comes first.
 
     References
     ----------
     Douillard et al., "DiLoCo: Distributed low-communication training of language
-    models", 2023. Where we differ: the updater state is averaged as well, unless
-    `save_updater` is false.
+    models", 2023. Where we differ: their outer momentum is 0.9 and their outer rate
+    0.7; the updater state is averaged as well, or with `save_updater` false begins each
+    round as the fit did, where each of their workers keeps its own.
     """
 
     averaging_frequency: int = 500
-    outer_momentum: float = 0.9
-    outer_learning_rate: float = 0.7
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,7 +74,8 @@ class OuterMomentum:
         step = gain + momentum * velocity if self._nesterov else velocity
         self._velocity = velocity
         # Added to the mean: rate 1 without momentum leaves its very bits.
-        return mean + (rate * step - gain)
+        onward: FloatArray = mean + (rate * step - gain)
+        return onward
 
     def forget(self) -> None:
         """Begin without a direction: a member has trained alone."""

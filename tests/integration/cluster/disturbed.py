@@ -20,6 +20,7 @@ from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.mailbox import PLUGIN_NAME as SESSIONS
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -37,6 +38,9 @@ LEFT_WITHIN_S = 15
 MASTERS = {
     "sharing": SharedTrainingMaster(start_timeout_s=60, peer_timeout_s=20),
     "averaging": ParameterAveragingTrainingMaster(
+        averaging_frequency=4, start_timeout_s=60, peer_timeout_s=20
+    ),
+    "block_momentum": BlockMomentumTrainingMaster(
         averaging_frequency=4, start_timeout_s=60, peer_timeout_s=20
     ),
     "allreduce": AllReduceTrainingMaster(start_timeout_s=60, peer_timeout_s=20),

@@ -9,6 +9,7 @@ import pytest
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -20,6 +21,7 @@ from tests.listening import Events
 MASTERS = {
     "shared": SharedTrainingMaster(),
     "averaging": ParameterAveragingTrainingMaster(averaging_frequency=4),
+    "block_momentum": BlockMomentumTrainingMaster(averaging_frequency=4),
     "allreduce": AllReduceTrainingMaster(),
 }
 EXAMPLES, EPOCHS = 12_000, 3

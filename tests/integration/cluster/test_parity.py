@@ -17,6 +17,7 @@ from daskdl import (
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -28,6 +29,7 @@ MASTERS = [
     pytest.param(
         ParameterAveragingTrainingMaster(averaging_frequency=3), id="averaging"
     ),
+    pytest.param(BlockMomentumTrainingMaster(), id="block_momentum"),
     pytest.param(AllReduceTrainingMaster(), id="allreduce"),
 ]
 

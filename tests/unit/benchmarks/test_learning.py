@@ -9,6 +9,8 @@ from benchmarks.learning.command import main
 from benchmarks.learning.lockstep import learned
 from benchmarks.learning.tasks import digits
 from daskdl import (
+    AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -47,6 +49,65 @@ def test_messages_that_are_late_are_taken_in_before_an_epoch_ends():
 def test_averaging_sends_parameters_and_updater_state():
     two = learned(ParameterAveragingTrainingMaster(), task(), 2, 0, 0)
     assert two.message_bytes == pytest.approx(3 * two.dense_bytes)
+
+
+def test_an_outer_momentum_learns_more_than_averaging_of_four():
+    averaging, momentum = (
+        learned(master(), task(), 4, 0, 0)
+        for master in (ParameterAveragingTrainingMaster, BlockMomentumTrainingMaster)
+    )
+    assert momentum.end > averaging.end + 0.02
+
+
+def test_without_momentum_at_rate_1_averaging_learns_the_same():
+    plain = learned(ParameterAveragingTrainingMaster(), task(), 2, 0, 0)
+    without = BlockMomentumTrainingMaster(outer_momentum=0.0)
+    assert learned(without, task(), 2, 0, 0) == plain
+
+
+def test_adding_up_gradients_learns_what_larger_minibatches_do():
+    """Also in the last round of an epoch, in which not all have a minibatch."""
+    larger = replace(task(), batch_size=4 * task().batch_size)
+    four = learned(AllReduceTrainingMaster(), task(), 4, 0, 0)
+    one = learned(AllReduceTrainingMaster(), larger, 1, 0, 0)
+    # Sums are rounded otherwise.
+    assert four.scores == pytest.approx(one.scores, abs=0.006)
+
+
+def test_the_command_draws_a_curve_for_each_master_and_one_process(tmp_path):
+    picture = tmp_path / "curves.svg"
+    main(
+        [
+            *("--task", "sequences", "--master", "averaging,diloco", "--seeds", "1"),
+            *("--workers", "2", "--svg", str(picture)),
+        ]
+    )
+    drawn = picture.read_text()
+    legend = [f">{name}</text>" in drawn for name in ("averaging", "diloco")]
+    assert (legend, drawn.count('stroke-width="1.5"')) == ([True, True], 3)
+
+
+def test_the_command_multiplies_the_learning_rate(capsys):
+    words = [
+        "--task",
+        "digits",
+        "--workers",
+        "1",
+        "--seeds",
+        "1",
+        "--batch-size",
+        "512",
+    ]
+    main(words)
+    slow = capsys.readouterr().out
+    main([*words, "--rate", "8"])
+    assert capsys.readouterr().out != slow
+
+
+def test_the_command_refuses_a_master_that_there_is_not(capsys):
+    with pytest.raises(SystemExit):
+        main(["--master", "averaging,gossip"])
+    assert "must be of shared, averaging" in capsys.readouterr().err
 
 
 def test_the_command_prints_a_row_for_each_number_of_workers(capsys):

@@ -48,7 +48,9 @@ def test_an_illegal_value_of_sharing_is_refused_by_name(option):
     ],
 )
 def test_an_illegal_value_of_an_outer_momentum_is_refused(master, option, value, must):
-    with pytest.raises(OptionError, match=f"{master.__name__}: {option} must be {must}"):
+    with pytest.raises(
+        OptionError, match=f"{master.__name__}: {option} must be {must}"
+    ):
         master(**{option: value})
 
 
