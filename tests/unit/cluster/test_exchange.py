@@ -1,13 +1,10 @@
 """The exchanges against a scripted topic: who is waited for, and for how long."""
 
-from collections import deque
-
 import numpy as np
 import pytest
 
-from daskdl.cluster.bus import Joined, Left, Member, Message
+from daskdl.cluster.bus import Joined, Left, Message
 from daskdl.cluster.exchanges import base, gradient_sharing
-from daskdl.cluster.exchanges.block_momentum import BlockMomentumExchange
 from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.mailbox import Mailbox
@@ -15,7 +12,6 @@ from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.dense_sum import Message as Told
 from daskdl.cluster.masters.options import (
-    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -24,71 +20,15 @@ from daskdl.cluster.workload import Workload
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import NoOpResidualPostProcessor
 from daskdl.errors import BusClosedError, DivergedError, StepTimeoutError
-
-
-class ScriptedTopic:
-    """A topic whose events are written down beforehand."""
-
-    def __init__(self, *events, peers=(1,)):
-        self.events = deque(events)
-        self.published = []
-        self._members = {
-            f"m{rank}": Member("tcp://x", {"rank": rank}) for rank in peers
-        }
-
-    def members(self):
-        return dict(self._members)
-
-    def get(self, timeout_s):
-        return self.events.popleft() if self.events else None
-
-    def drain(self):
-        taken = list(self.events)
-        self.events.clear()
-        return taken
-
-    def publish(self, data, **options):
-        self.published.append(data)
-
-
-class Network:
-    """Just the vectors and counters that an exchange touches."""
-
-    running_slots = ()
-
-    def __init__(self, n=4):
-        self.params = np.zeros(n, np.float32)
-        self.updater_state = np.zeros(0, np.float32)
-        self.iteration_count = 0
-        self.epoch_count = 0
-        self.most = np.inf
-
-    def subtract(self, update):
-        self.gradients = np.array(update, np.float32)
-        self.params -= self.gradients
-
-    def hold_constraints(self):
-        self.params.clip(-self.most, self.most, out=self.params)
-
-
-def work(minibatches, totals=()):
-    """Return a workload of so many, to which no more come."""
-    return Workload(0, [None] * minibatches, dict(totals))
-
-
-def brought(rank, value, *, round=0, members=(0, 1), **contribution):
-    """The message with which a peer brings its parameters, as they go to all."""
-    own = Contribution(
-        **{"position": 1, "examples": 8, "iteration_count": 1, **contribution}
-    )
-    values = [np.full(4, value, np.float32)]
-    return in_round(
-        rank, Told("contribution", values=values, contribution=own), round, members
-    )
-
-
-def in_round(rank, told, round=0, members=(0, 1)):
-    return Message(f"m{rank}", "t", 1, 1, RoundMessage((0, round), members, told))
+from tests.unit.cluster.scripted_topic import (
+    Network,
+    ScriptedTopic,
+    brought,
+    in_round,
+    train,
+    update,
+    work,
+)
 
 
 def averaging_without_state(topic, network, mailbox=None, **options):
@@ -100,24 +40,6 @@ def averaging(topic, network, mailbox=None, **options):
     return ParameterAveragingExchange(
         0, topic, mailbox or Mailbox(), master, network.updater_state
     )
-
-
-def block_momentum(topic, network, velocity=None, **options):
-    options = {"outer_momentum": 0.5, "outer_learning_rate": 2.0, **options}
-    master = BlockMomentumTrainingMaster(
-        averaging_frequency=1, save_updater=False, outer_nesterov=False, **options
-    )
-    return BlockMomentumExchange(0, topic, Mailbox(), master, network, velocity)
-
-
-def update(exchange, network, value):
-    network.subtract(np.full(4, value, np.float32))
-    exchange.updated(network)
-
-
-def train(exchange, network, value):
-    update(exchange, network, -value)
-    exchange.iteration_done(network, 8)
 
 
 def test_a_round_averages_with_what_the_peer_brought():
@@ -209,63 +131,6 @@ def test_all_go_on_with_the_furthest_iteration_counter():
     exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     assert network.iteration_count == 5
-
-
-def test_momentum_of_one_round_goes_into_the_next():
-    """From 0 to 2 * 2 by the first mean; then with half of its direction."""
-    network = Network()
-    topic = ScriptedTopic(brought(1, 3.0))
-    exchange = block_momentum(topic, network)
-    exchange.begin(network, frozenset({0, 1}), work(2))
-    train(exchange, network, 1.0)
-    np.testing.assert_array_equal(network.params, 4.0)
-    topic.events.append(brought(1, 5.0, round=1))
-    train(exchange, network, 1.0)
-    np.testing.assert_array_equal(network.params, 4.0 + 2 * (1.0 + 0.5 * 2.0))
-    np.testing.assert_array_equal(exchange.velocity, 2.0)
-
-
-def test_a_member_that_joins_takes_the_direction_of_the_others():
-    network = Network()
-    direction = np.full(4, 2.0, np.float32)
-    exchange = block_momentum(ScriptedTopic(brought(1, 3.0)), network, direction)
-    exchange.begin(network, frozenset({0, 1}), work(1))
-    train(exchange, network, 1.0)
-    np.testing.assert_array_equal(network.params, 2 * (2.0 + 0.5 * 2.0))
-
-
-def test_who_trains_alone_takes_no_outer_step_and_forgets_its_direction():
-    network = Network()
-    exchange = block_momentum(ScriptedTopic(peers=()), network, np.ones(4))
-    exchange.begin(network, frozenset({0}), work(1))
-    train(exchange, network, 1.0)
-    exchange.end(network)
-    np.testing.assert_array_equal(network.params, 1.0)
-    assert exchange.velocity is None
-
-
-def test_a_round_to_which_nobody_brings_anything_moves_nothing():
-    network = Network()
-    topic = ScriptedTopic(brought(1, 3.0, examples=0))
-    exchange = block_momentum(topic, network, np.ones(4, np.float32))
-    exchange.begin(network, frozenset({0, 1}), work(0))
-    exchange.end(network)
-    np.testing.assert_array_equal(network.params, 0.0)
-    np.testing.assert_array_equal(exchange.velocity, 1.0)
-
-
-def test_an_outer_step_ends_within_the_constraints():
-    network = Network()
-    network.most = 2.5
-    exchange = block_momentum(ScriptedTopic(brought(1, 3.0)), network)
-    exchange.begin(network, frozenset({0, 1}), work(1))
-    train(exchange, network, 1.0)
-    np.testing.assert_array_equal(network.params, 2.5)
-
-
-def test_averaging_has_no_direction():
-    network = Network()
-    assert averaging(ScriptedTopic(), network).velocity is None
 
 
 class SlowTopic(ScriptedTopic):

@@ -12,6 +12,7 @@ from daskdl.cluster.frontend import (
     front_end,
 )
 from daskdl.cluster.masters.options import (
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -173,12 +174,19 @@ def test_a_network_without_parameters_cannot_share_gradients():
         front.fit(DataSet([[1.0, 0.0]], [[1.0, 0.0]]))
 
 
-def test_what_sets_a_parameter_itself_cannot_share_gradients():
+@pytest.mark.parametrize(
+    ("master", "purpose"),
+    [
+        (SharedTrainingMaster(), "to share gradients"),
+        (BlockMomentumTrainingMaster(), "for an outer momentum"),
+    ],
+)
+def test_what_sets_a_parameter_itself_goes_with_plain_averaging_only(master, purpose):
     layers = [OCNNOutput(hidden_size=3)]
     conf = MultiLayerConfiguration(input=FeedForward(size=4), layers=layers)
-    front = DaskMultiLayer(InlineClient(), conf, SharedTrainingMaster())
+    front = DaskMultiLayer(InlineClient(), conf, master)
     data = DataSet([[1.0, 2.0, 3.0, 4.0]], [[1.0]])
-    with pytest.raises(OptionError, match="must learn by updates alone to share"):
+    with pytest.raises(OptionError, match=f"must learn by updates alone {purpose}"):
         front.fit([data])
 
 
