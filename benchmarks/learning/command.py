@@ -30,7 +30,9 @@ def main(arguments: Sequence[str]) -> None:
         The words behind ``learning``.
     """
     options = _parser().parse_args(arguments)
-    table = Table("task", "master", "workers", "quarter", "end", "message", "of dense")
+    table = Table(
+        *("task", "master", "workers", "quarter", "end", "message bytes", "of dense")
+    )
     curves: dict[tuple[str, int], dict[str, list[float]]] = {}
     for name in options.task:
         task = _task(name, options)
@@ -79,7 +81,7 @@ def _cells(runs: Sequence[Learned]) -> tuple[str, str, str, str]:
     return (
         f"{quarter:.1%}",
         f"{end:.1%}",
-        "" if is_alone else f"{sent:.0f} bytes",
+        "" if is_alone else f"{sent:.0f}",
         "" if is_alone else f"{sent / runs[0].dense_bytes:.2%}",
     )
 

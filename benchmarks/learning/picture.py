@@ -8,7 +8,7 @@ Curves = Mapping[tuple[str, int], Mapping[str, Sequence[float]]]
 
 _WIDTH, _HEIGHT = 260, 180
 _LEFT, _TOP, _GAP = 46, 64, 44
-_COLOURS = ("#222222", "#2a9d5c", "#d1495b", "#2e6fba", "#e09f3e", "#8e5bb5")
+_COLOURS = ("#2a9d5c", "#d1495b", "#2e6fba", "#e09f3e", "#8e5bb5", "#222222")
 
 
 def svg(curves: Curves) -> str:
