@@ -239,6 +239,11 @@ class DiLoCoTrainingMaster(BlockMomentumTrainingMaster):
     The rule and the options of :class:`BlockMomentumTrainingMaster`, every 500
     minibatches of a worker or at the end of an epoch, whichever comes first.
 
+    Notes
+    -----
+    Who waits for a round hears nothing of those that still train: `peer_timeout_s` must
+    be longer than the fastest is ahead of the slowest after so many minibatches.
+
     References
     ----------
     Douillard et al., "DiLoCo: Distributed low-communication training of language
