@@ -8,8 +8,8 @@ a time-out.
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -17,11 +17,13 @@ from typing import Any
 from distributed import Client, KilledWorker
 
 from daskdl.checks import some
-from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError
+from daskdl.cluster.epoch_order import EpochOrder, Shares
+from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError, Standing
 from daskdl.cluster.masters.options import TrainingMaster
+from daskdl.cluster.member_states import MemberStates, States
 from daskdl.cluster.membership import LostMember
 from daskdl.cluster.orders import EndEpoch, Finish
-from daskdl.cluster.phase import Phase, Shares, deal_epoch
+from daskdl.cluster.phase import Phase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
 from daskdl.cluster.stats.progress import EARLIER, ProgressMeter
@@ -53,6 +55,8 @@ logger = logging.getLogger(__name__)
 RETURN_WAIT_S = 2.0
 # Newcomers wait for the next epoch where this one is over sooner.
 WORTH_JOINING_S = 2.0
+# And checkpoints, for its end.
+WORTH_STANDING_S = 0.5
 
 _BEGINNING = RunPosition()
 
@@ -86,11 +90,15 @@ class Driver:
         Returns what a later fit must have in common with this one to go on with it.
     resumed : Resumed, optional
         The checkpoint that the network was taken from, whose run goes on.
+    states : sequence of mapping of str to object
+        What the members of an earlier session alone had, by rank.
 
     Attributes
     ----------
     threshold : float
         After the fit, where it left the threshold.
+    states : MemberStates
+        What members alone have; after the fit what they had, as far as it is kept.
     """
 
     def __init__(
@@ -107,6 +115,7 @@ class Driver:
         threshold: float = math.nan,
         plan: Callable[[], RunPlan] = RunPlan,
         resumed: Resumed | None = None,
+        states: States = (),
     ) -> None:
         self._network = network
         self.threshold = threshold
@@ -115,18 +124,20 @@ class Driver:
         self._resumed = resumed
         self._fit = Fit(listeners, 0, self._brought, evaluate, lambda: self.threshold)
         self._fit.plan = plan
-        # Whether the members have finished an epoch that is not in the network.
+        # Whether the members stand where the network does not.
         self._is_behind = False
         self._members = SessionMembers(client, master, data, workers, resources)
+        self.states = MemberStates(self._members, states)
+        self._fit.members = self.states.bring
         self._epoch = 0  # of this fit, from 1
-        self._epoch_count = network.epoch_count
+        self._epoch_count = network.epoch_count  # where the members stand
+        self._standing = Standing(_BEGINNING)  # likewise
         self._phase = 0
         self._rates: Mapping[int, float] = {}  # of members, as the last phase told
         self._kept: KeptNetwork  # from the start of the fit on
         self._noticed: dict[int, float] = {}
         self._untold: set[int] = set()  # of these, lost in the phase that runs
         self._is_started = False
-        self._start_at = _BEGINNING
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
         if resumed is not None:
@@ -156,8 +167,7 @@ class Driver:
     ) -> FitReport:
         """Train for `epochs` passes over the data, unless a listener ends it.
 
-        An epoch that has begun is trained to its end: to stop members in its midst, at
-        different minibatches, would take another agreement.
+        An epoch that has begun is trained to its end.
 
         When all workers went, others are waited for, and what was trained since the
         client last had the network is trained again.
@@ -182,8 +192,11 @@ class Driver:
         network = self._network
         self._fit.epochs = epochs
         first = network.epoch_count - start_at.epoch
-        self._kept = KeptNetwork(state_of(network, self.threshold))
-        self._start_at = start_at
+        standing = Standing(start_at)
+        if self._resumed is not None and start_at.positions:
+            trained = self._resumed.state
+            standing = Standing(start_at, trained.examples, trained.score_sum)
+        self._kept = KeptNetwork(state_of(network, self.threshold), standing)
         while (error := self._try_to_train(first, epochs, shuffle=shuffle)) is not None:
             self._go_back(first, error)
         return self._close_report()
@@ -206,23 +219,23 @@ class Driver:
         self._fit.workers = len(self._members.addresses)
         if not self._epoch:
             self._begin(epochs)
-        done = self._kept.state.epoch_count - first
-        # What was kept later stands at the end of an epoch.
-        is_start = done == self._start_at.epoch
-        after = self._start_at if is_start else RunPosition(epoch=done)
+        self._standing = after = self._kept.standing
+        self._epoch_count = self._kept.state.epoch_count
+        done = after.position.epoch
         for number in range(done + 1, epochs + 1):
             if self._fit.is_stopped():
                 break
             if number > done + 1:
                 self._let_join(first + number - 1)
             self._fit_epoch(first + number - 1, after, shuffle=shuffle)
-            after = RunPosition(epoch=number)
+            after = self._standing
             may_return = number < epochs and self._master.rejoin_timeout_s
             if may_return and self._kept.is_due():
                 self._keep()
         self._finish()
 
     def _begin(self, epochs: int) -> None:
+        self.states.restore()
         if self._resumed is not None:
             self._resumed.warn_of_workers("Session", self._fit.workers)
         self._fit.begin(
@@ -246,11 +259,12 @@ class Driver:
             raise NobodyLeftError("Session: a worker must start, none could.")
 
     def _keep(self) -> NetworkState:
-        """Bring the network at the end of an epoch, from where the fit may go on."""
+        """Bring the network at a standstill, from where the fit may go on."""
         start_s = time.monotonic()
         # The member that answers may not have taken its EndEpoch yet.
         state = replace(self._members.snapshot(), epoch_count=self._epoch_count)
-        self._kept.keep(state, self._meter.examples, time.monotonic() - start_s)
+        cost_s = time.monotonic() - start_s
+        self._kept.keep(state, self._standing, self._meter.examples, cost_s)
         return state
 
     def _go_back(self, first: int, error: NobodyLeftError) -> None:
@@ -279,54 +293,71 @@ class Driver:
         )
         self._kept.examples = self._meter.examples
 
-    def _fit_epoch(self, epoch: int, after: RunPosition, *, shuffle: bool) -> None:
-        number = after.epoch + 1
-        self._epoch = number
-        self._epoch_count = epoch + 1  # of the network, when it has ended
-        if after.positions and self._resumed is not None:
-            state = self._resumed.state
-            self._meter.begin_epoch(number, state.examples, state.score_sum)
-        else:
-            self._meter.begin_epoch(number)
+    def _fit_epoch(self, epoch: int, after: Standing, *, shuffle: bool) -> None:
+        at = after.position
+        self._epoch = number = at.epoch + 1
+        self._meter.begin_epoch(number, after.examples, after.score_sum)
         self._fit.begin_epoch(number)
         if self._fit.is_stopped():
             return
-        shares = deal_epoch(
-            self._data,
-            epoch,
-            after,
-            sorted(self._members.addresses),
+        order = EpochOrder(
+            data=self._data,
+            epoch=epoch,
             shuffled=shuffle,
             seed=self._network.conf.seed,
-            room=self._members.room,
+            room=at.room if at.positions else self._members.room,
         )
+        shares = order.deal(at, sorted(self._members.addresses))
         self._fit.workers = len(shares)
         while any(shares.values()):
             shares = self._run_phase(shares, epoch)
+            if self._fit.is_checkpoint_wanted and any(shares.values()):
+                self._stand_within(epoch, order.position(at.epoch, shares))
         self._members.order_all(EndEpoch())
-        minibatches = self._meter.minibatches
-        if minibatches > self._fit.iteration:
-            # Since it was last told how far it is.
-            score = self._meter.epoch_score
-            self._fit.count(minibatches, self._data.examples, score)
-        self._is_behind = True
+        self._count(self._data.examples)
+        self._stand_at(epoch + 1, Standing(RunPosition(epoch=number)))
         self.report.examples = self._meter.examples
-        self.report.bytes_sent = self._meter.bytes_sent
-        try:
+        with self._nothing_lost():
             self._fit.end_epoch(
                 self._data.examples,
                 self._meter.epoch_score,
                 len(self._members.addresses),
             )
+
+    def _stand_within(self, epoch: int, position: RunPosition) -> None:
+        """Let listeners write checkpoints amid an epoch."""
+        examples = self._meter.epoch_examples
+        score_sum = self._meter.epoch_score * examples if examples else 0.0
+        self._count(examples)
+        self._fit.workers = len(position.positions)
+        self._stand_at(epoch, Standing(position, examples, score_sum))
+        with self._nothing_lost():
+            self._fit.stand_still(position, score_sum)
+
+    def _stand_at(self, epoch_count: int, standing: Standing) -> None:
+        self._epoch_count, self._standing = epoch_count, standing
+        self._is_behind = True
+        self.report.bytes_sent = self._meter.bytes_sent
+
+    def _count(self, examples: int) -> None:
+        minibatches = self._meter.minibatches
+        if minibatches > self._fit.iteration:
+            # Since it was last told how far it is.
+            self._fit.count(minibatches, examples, self._meter.epoch_score)
+
+    @contextmanager
+    def _nothing_lost(self) -> Iterator[None]:
+        """Bring what was trained also where a listener raises."""
+        try:
+            yield
         except BaseException:
-            # What was trained is not lost to what a listener raises.
             with suppress(DaskdlError):
                 self._brought()
             raise
         self._is_behind = False
 
     def _brought(self) -> Network[Any]:
-        """Return the network as the members have it at the end of an epoch."""
+        """Return the network as the members have it at the last standstill."""
         if self._is_behind:
             self._is_behind = False
             state = self._keep()
@@ -338,6 +369,7 @@ class Driver:
         """Return what is left for a further phase, and whose it is."""
         phase = Phase(self._phase, shares, self._members, self._master, self._rates)
         phase.begin(epoch)
+        self.states.forget()
         self._await(lambda: bool(phase.ledger.waiting_for), phase)
         ledger = phase.ledger
         self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
@@ -380,6 +412,10 @@ class Driver:
     def _tend(self, phase: Phase) -> None:
         if self._members.have_newcomers and phase.left_s > WORTH_JOINING_S:
             phase.cut()
+        has_begun = phase.ledger.trained_minibatches > 0
+        is_worth_it = has_begun and phase.left_s > WORTH_STANDING_S
+        if self._fit.is_checkpoint_wanted and is_worth_it:
+            phase.stand_still()
         phase.tend()
 
     def _handle_next(self, phase: Phase | None) -> bool:
@@ -416,7 +452,7 @@ class Driver:
                 self._fit.count(progress.iteration, progress.examples, progress.score)
         elif report.what == "finished":
             positions = {int(peer): at for peer, at in values["positions"].items()}
-            phase.finished(rank, positions)
+            phase.finished(rank, values["trained"], positions)
             self.report.peak_worker_bytes = max(
                 self.report.peak_worker_bytes, values["peak_bytes"]
             )
@@ -509,6 +545,7 @@ class Driver:
                 self._members.dismiss_late()
 
     def _finish(self) -> None:
+        self.states.settle(self._network)
         members = frozenset(self._members.addresses)
         self._members.order_all(Finish(phase=self._phase, members=members))
         results: list[NetworkState] = []

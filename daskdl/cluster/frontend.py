@@ -29,6 +29,7 @@ from daskdl.cluster.inference import (
     score_source,
 )
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.member_states import KeptStates, States
 from daskdl.cluster.preflight import check_master
 from daskdl.cluster.results import (
     are_pairs,
@@ -130,8 +131,10 @@ class ClusterNetwork(Generic[N]):
         self.last_fit: FitReport | None = None
         self._client = client
         self._master = training_master or SharedTrainingMaster()
-        # Where the last fit left the threshold of gradient sharing: the next goes on.
+        # Where the last fit left the threshold of gradient sharing, and what workers
+        # alone had: the next one goes on.
         self._threshold = math.nan
+        self._kept = KeptStates()
 
     @property
     def normalizer(self) -> Normalizer | None:
@@ -243,9 +246,13 @@ class ClusterNetwork(Generic[N]):
                 master=self._master.in_words(),
                 data=prepared.fingerprint,
             )
+            # A fit that fails leaves nothing to go on with.
+            kept, self._kept = self._kept, KeptStates()
+            states: States = kept.of(self.network)
             if resumed is not None:
                 resumed.check(who, plan)
                 self._take_over(resumed)
+                states = resumed.state.members
             elif used is not None:
                 self.normalizer = used
             tell("starting on the workers, which compile what is new")
@@ -263,12 +270,14 @@ class ClusterNetwork(Generic[N]):
                     threshold=self._threshold,
                     plan=lambda: plan,
                     resumed=resumed,
+                    states=states,
                 )
             )
             self.last_fit = driver.report
             start_at = RunPosition() if resumed is None else resumed.state.position
             driver.fit(epochs, shuffle=shuffle, start_at=start_at)
             self._threshold = driver.threshold
+            self._kept = KeptStates.behind(self.network, driver.states.bring())
         return self.network
 
     def _take_over(self, resumed: Resumed) -> None:

@@ -4,8 +4,10 @@ Pure but for the clock.
 """
 
 import time
+from dataclasses import dataclass
 
 from daskdl.errors import WorkerLostError
+from daskdl.nn.fitting.run_state import RunPosition
 from daskdl.training.state import NetworkState
 
 # Of the time of a fit, for snapshots that nobody else asked for.
@@ -18,32 +20,54 @@ class NobodyLeftError(WorkerLostError):
     """No member is left. The fit goes on if others come."""
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Where training stands, and what it has trained of an epoch that is not whole.
+
+    Parameters
+    ----------
+    position : RunPosition
+    examples, score_sum : int, float
+        Of that epoch, and the sum of their scores.
+    """
+
+    position: RunPosition
+    examples: int = 0
+    score_sum: float = 0.0
+
+
 class KeptNetwork:
-    """A network at the end of an epoch, and what was trained until then.
+    """A network at a standstill, and what was trained until then.
 
     Parameters
     ----------
     state : NetworkState
         Where the fit starts.
+    standing : Standing
+        Likewise.
 
     Attributes
     ----------
     state : NetworkState
-        Its ``epoch_count`` is that of the epoch which comes next.
+        Its ``epoch_count`` is that of the epoch which comes next, or goes on.
+    standing : Standing
     examples : int
         Trained in this fit until then, those included that were trained in vain.
     """
 
-    def __init__(self, state: NetworkState) -> None:
+    def __init__(self, state: NetworkState, standing: Standing) -> None:
         self.state = state
+        self.standing = standing
         self.examples = 0
         self._kept_s = time.monotonic()
         self._cost_s = 0.0
         self._returns = 0
 
-    def keep(self, state: NetworkState, examples: int, cost_s: float) -> None:
+    def keep(
+        self, state: NetworkState, standing: Standing, examples: int, cost_s: float
+    ) -> None:
         """Take over a snapshot that took `cost_s`."""
-        self.state, self.examples = state, examples
+        self.state, self.standing, self.examples = state, standing, examples
         self._kept_s, self._cost_s = time.monotonic(), cost_s
         self._returns = 0
 

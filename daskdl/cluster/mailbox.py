@@ -20,6 +20,7 @@ from daskdl.cluster.orders import (
     MemberGone,
     MoreWork,
     Order,
+    StandStill,
     Stop,
     TrainPhase,
 )
@@ -77,7 +78,7 @@ class Mailbox:
             return
         if isinstance(order, TrainPhase | MoreWork):
             self.partitions.update(order.partitions)
-        if isinstance(order, MoreWork | ClosePhase):
+        if isinstance(order, MoreWork | StandStill | ClosePhase):
             self._change_workload(order)
             return
         if isinstance(order, TrainPhase):
@@ -95,11 +96,13 @@ class Mailbox:
             return None
         return self.workload.stop_at(position)
 
-    def _change_workload(self, order: MoreWork | ClosePhase) -> None:
+    def _change_workload(self, order: MoreWork | StandStill | ClosePhase) -> None:
         if self.workload.phase != order.phase:
             return
         if isinstance(order, MoreWork):
             self.workload.add(order.minibatches)
+        elif isinstance(order, StandStill):
+            self.workload.is_stop_wanted = True
         else:
             self.workload.close(order.totals)
 

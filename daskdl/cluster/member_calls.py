@@ -1,13 +1,14 @@
 """What the driver asks members of a session, by calls to their workers."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from distributed import Client
 
 from daskdl.cluster.calls import Answers, call_each, call_first
 from daskdl.cluster.mailbox import deliver, stop_at
-from daskdl.cluster.orders import MoreWork, Order, TrainPhase
-from daskdl.cluster.session import snapshot
+from daskdl.cluster.orders import MoreWork, Order, Restore, TrainPhase
+from daskdl.cluster.session import member_state, snapshot
 from daskdl.training.state import NetworkState
 
 # Whoever has not answered after so long may be stopped: another is asked as well.
@@ -36,14 +37,16 @@ class MemberCalls:
     ) -> Answers:
         """Give members, by rank, at their addresses, their orders."""
         given = {a: (self._session, rank, order) for rank, (a, order) in orders.items()}
-        brings_data = self._in_memory and any(
-            isinstance(order, TrainPhase | MoreWork) and order.partitions
-            for _, order in orders.values()
-        )
+        is_large = any(self._is_large(order) for _, order in orders.values())
         answers: Answers = self._client.sync(
-            call_each, self._client, deliver, given, timeout_s, is_large=brings_data
+            call_each, self._client, deliver, given, timeout_s, is_large=is_large
         )
         return answers
+
+    def _is_large(self, order: Order) -> bool:
+        if isinstance(order, TrainPhase | MoreWork):
+            return self._in_memory and bool(order.partitions)
+        return isinstance(order, Restore)
 
     def stop_at(
         self, phase: int, positions: Mapping[int, tuple[str, int]], timeout_s: float
@@ -60,6 +63,20 @@ class MemberCalls:
             call_each, self._client, stop_at, given, timeout_s
         )
         return answers
+
+    def states(
+        self, members: Mapping[int, str], timeout_s: float
+    ) -> dict[int, dict[str, Any]]:
+        """Return what members, by rank, at their addresses, alone have.
+
+        Whoever does not answer is missing.
+        """
+        given = {address: (self._session, rank) for rank, address in members.items()}
+        answers: Answers = self._client.sync(
+            call_each, self._client, member_state, given, timeout_s
+        )
+        found = ((rank, answers.values.get(a)) for rank, a in members.items())
+        return {rank: state for rank, state in found if state is not None}
 
     def snapshot(
         self, members: Sequence[tuple[int, str]], timeout_s: float

@@ -6,6 +6,7 @@ as scheduler events and hold plain values only.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.data.normalizers.normalizer import Normalizer
@@ -34,6 +35,13 @@ class SessionSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Restore:
+    """Go on with what a member had in an earlier session; see `ClusterExchange`."""
+
+    state: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainPhase:
     """Train these minibatches, together with these members.
 
@@ -59,6 +67,13 @@ class MoreWork:
     phase: int
     minibatches: tuple[Minibatch, ...]
     partitions: Mapping[int, Partition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandStill:
+    """End the phase where all members stand at a common position, as soon as may be."""
+
+    phase: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,4 +111,14 @@ class Stop:
     reason: str
 
 
-Order = TrainPhase | MoreWork | ClosePhase | EndEpoch | Finish | MemberGone | Stop
+Order = (
+    Restore
+    | TrainPhase
+    | MoreWork
+    | StandStill
+    | ClosePhase
+    | EndEpoch
+    | Finish
+    | MemberGone
+    | Stop
+)

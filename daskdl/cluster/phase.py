@@ -8,48 +8,12 @@ import time
 from collections.abc import Mapping, Sequence
 
 from daskdl.cluster.balance import Balance, Move
+from daskdl.cluster.epoch_order import Shares
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import PhaseLedger, deal_again, deal_leftover
-from daskdl.cluster.orders import ClosePhase, MoreWork, TrainPhase
+from daskdl.cluster.orders import ClosePhase, MoreWork, StandStill, TrainPhase
 from daskdl.cluster.session_members import SessionMembers
-from daskdl.data.plan import Minibatch, deal_rest
-from daskdl.data.room import Room
-from daskdl.nn.fitting.preparation import PreparedData
-from daskdl.nn.fitting.run_state import RunPosition
-
-Shares = Mapping[int, Sequence[Minibatch]]
-
-
-def deal_epoch(
-    data: PreparedData,
-    epoch: int,
-    after: RunPosition,
-    ranks: Sequence[int],
-    *,
-    shuffled: bool,
-    seed: int,
-    room: Room,
-) -> Shares:
-    """Deal the minibatches of an epoch, or those behind a position in it.
-
-    Parameters
-    ----------
-    data, epoch, shuffled, seed, room
-        See :meth:`PreparedData.epoch`.
-    after : RunPosition
-        What was trained before.
-    ranks : sequence of int
-        Of those that train.
-    """
-    if after.positions:
-        shares = data.epoch(
-            epoch, len(after.positions), shuffled=shuffled, seed=seed, room=after.room
-        )
-        interleaved = data.source.in_memory
-        blocks = deal_rest(shares, after.positions, len(ranks), interleaved=interleaved)
-    else:
-        blocks = data.epoch(epoch, len(ranks), shuffled=shuffled, seed=seed, room=room)
-    return dict(zip(ranks, blocks, strict=True))
+from daskdl.data.plan import Minibatch
 
 
 class Phase:
@@ -86,6 +50,7 @@ class Phase:
         self.number = number
         self.ledger = PhaseLedger(shares)
         self.is_cut = False
+        self._is_standing = False
         self._rest: dict[int, tuple[Minibatch, ...]] = {}  # by rank
         self._shares = shares
         self._members = members
@@ -148,15 +113,21 @@ class Phase:
         self.ledger.progress(rank, trained)
         self._balance.trained(rank, trained, time.monotonic(), is_idle=is_idle)
 
-    def finished(self, rank: int, positions: Mapping[int, int]) -> None:
-        """Note that a member ended the phase, with what it took in of each peer."""
+    def finished(self, rank: int, trained: int, positions: Mapping[int, int]) -> None:
+        """Note that a member ended the phase, with what it took in of each peer.
+
+        It may have trained fewer than it had, where members were to stand still.
+        """
+        rest = self.ledger.take_back(rank, trained)
+        self._rest[rank] = (*rest, *self._rest.get(rank, ()))
         self.ledger.finished(rank, positions)
 
     def tend(self) -> None:
         """Move work if it is time, and tell the members when no more is moved."""
         while not self._is_closed:
             now = time.monotonic()
-            move = self._balance.next_move(now) if self._may_move else None
+            may_move = self._may_move and not self._is_standing
+            move = self._balance.next_move(now) if may_move else None
             if move is not None:
                 self._move(move)
             elif self._balance.is_settled(now) or self._balance.is_waiting:
@@ -177,14 +148,27 @@ class Phase:
             self._balance.settle(rank, stop)
         self._close()
 
+    def stand_still(self) -> None:
+        """Let the members end the phase where all stand at a common position.
+
+        Where they wait for one another that is behind a whole round, so that it changes
+        nothing of what they learn.
+        """
+        if not (self.is_cut or self._is_standing):
+            self._is_standing = True
+            self._members.order_all(StandStill(phase=self.number))
+
     def leftover(self, ranks: Sequence[int]) -> Shares:
         """Deal what is left, when all have ended, to those that go on."""
         lost_members = self.ledger.lost_members()
-        if not self.is_cut:
+        if not any(self._rest.values()):
             return deal_again(lost_members, ranks)
         rest = {**self._rest}
         for lost in lost_members:
             rest[lost.rank] = (*lost.unfinished, *rest.get(lost.rank, ()))
+        if rest.keys() == set(ranks):
+            # As if they had not stood still.
+            return {rank: rest[rank] for rank in ranks}
         return deal_leftover(rest, ranks)
 
     def _move(self, move: Move) -> None:

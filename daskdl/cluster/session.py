@@ -32,7 +32,7 @@ from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
-from daskdl.cluster.orders import EndEpoch, Finish, SessionSpec, TrainPhase
+from daskdl.cluster.orders import EndEpoch, Finish, Restore, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
 from daskdl.cluster.workload import Workload
 from daskdl.data.plan import Minibatch
@@ -133,6 +133,13 @@ def snapshot(session: str, rank: int, dask_worker: Any) -> NetworkState:
     return state_of(mailbox.network, exchange.threshold, exchange.velocity)
 
 
+def member_state(session: str, rank: int, dask_worker: Any) -> dict[str, Any]:
+    """Return what a member alone has. Run by ``client.run`` between phases."""
+    exchange: Any = mailbox_of(session, rank, dask_worker).exchange
+    state: dict[str, Any] = exchange.state_dict()
+    return state
+
+
 def _exchange(
     spec: SessionSpec,
     rank: int,
@@ -211,6 +218,8 @@ class Member:
             order = self._mailbox.get(idle_s, self._topic.check_open)
             if isinstance(order, TrainPhase):
                 self._train(order)
+            elif isinstance(order, Restore):
+                self._exchange.load_state_dict(order.state)
             elif isinstance(order, EndEpoch):
                 self._network.epoch_count += 1
             elif isinstance(order, Finish):
@@ -246,6 +255,7 @@ class Member:
         self.report(
             "finished",
             phase=order.phase,
+            trained=exchange.trained,
             positions=_text_keys(exchange.positions),
             peak_bytes=peak_bytes(),
             loads=self._reader.loads,
@@ -255,6 +265,8 @@ class Member:
         """Begin the next minibatch; wait until there is one, or the phase is closed."""
         self._mailbox.check_stop()
         deadline = math.inf
+        if workload.is_stop_wanted and self._exchange.stops_anywhere:
+            workload.end()
         while (minibatch := workload.begin_next()) is None:
             if workload.is_closed:
                 # More may have come before that.

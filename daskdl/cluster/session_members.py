@@ -1,6 +1,5 @@
 """The members of a session as the driver sees them: tasks, addresses, orders."""
 
-import asyncio
 import logging
 import math
 import time
@@ -10,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any
 
-from distributed import CancelledError, Client, Future
+from distributed import Client, Future
 
 from daskdl.checks import some
 from daskdl.cluster import bus
@@ -30,6 +30,7 @@ from daskdl.cluster.liveness import Liveness
 from daskdl.cluster.mailbox import SessionPlugin
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_calls import MemberCalls
+from daskdl.cluster.member_results import first_result
 from daskdl.cluster.orders import (
     MemberGone,
     Order,
@@ -448,6 +449,15 @@ class SessionMembers:
         stops = ((rank, answers.values.get(a)) for rank, (a, _) in given.items())
         return {rank: stop for rank, stop in stops if stop is not None}
 
+    def states(self) -> list[dict[str, Any]]:
+        """Return what each member alone has, by rank; empty for those that are silent.
+
+        To be asked between two phases.
+        """
+        with self._scheduler_must_answer():
+            found = self._calls.states(self.addresses, self._liveness.limit_s)
+        return [found.get(rank, {}) for rank in sorted(self._members)]
+
     def snapshot(self) -> NetworkState:
         """Return the network as it is on the first member that answers.
 
@@ -473,20 +483,9 @@ class SessionMembers:
 
     def result(self) -> NetworkState | None:
         """Return the trained network once a member has returned it."""
-        done = [m for m in self._members.values() if m.future.status == "finished"]
-        if not done:
-            return None
+        tasks = {member.address: member.future for member in self._members.values()}
         with self._scheduler_must_answer():
-            there = self._client.nthreads()
-        for member in done:
-            if member.address in there:
-                try:
-                    state: NetworkState = member.future.result(self._liveness.limit_s)
-                    return state
-                except (asyncio.TimeoutError, CancelledError):
-                    # It went with its worker. The others return the same network.
-                    logger.info("Session: no result from %s", member.address)
-        return None
+            return first_result(self._client, tasks, self._liveness.limit_s)
 
     def _scheduler_must_answer(self) -> AbstractContextManager[None]:
         return scheduler_must_answer(self._client, "Session", SESSION_ADVICE)

@@ -32,6 +32,8 @@ class Workload:
     phase : int
     totals : mapping of int to int, or None
         Likewise; None as long as more may come.
+    is_stop_wanted : bool
+        Whether the phase is to end as soon as all members stand at a common position.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Workload:
     ) -> None:
         self.phase = phase
         self.totals = totals
+        self.is_stop_wanted = False
         self._minibatches = list(minibatches)
         self._begun = 0
         self._read = 0
@@ -61,7 +64,11 @@ class Workload:
         """Return what a member that trained so many tells the others of the rest."""
         with self._changed:
             remaining = len(self._minibatches) - trained
-            return {"remaining": remaining, "may_get_more": not self.is_closed}
+            return {
+                "remaining": remaining,
+                "may_get_more": not self.is_closed,
+                "wants_stop": self.is_stop_wanted,
+            }
 
     def begin_next(self) -> Minibatch | None:
         """Begin the next minibatch; None if there is none, or none yet."""
@@ -100,6 +107,15 @@ class Workload:
         """Settle how many each member trains."""
         with self._changed:
             self.totals = dict(totals)
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Drop all minibatches that were not begun, and let no more come."""
+        with self._changed:
+            del self._minibatches[self._begun :]
+            self._changes += 1
+            self._read = min(self._read, self._begun)
+            self.totals = {}
             self._changed.notify_all()
 
     def abandon(self) -> None:

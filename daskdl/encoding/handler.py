@@ -5,7 +5,7 @@
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -238,16 +238,20 @@ class EncodingHandler:
             "sparsity": self._state.sparsity,
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore the result of :meth:`state_dict`.
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore the result of :meth:`state_dict`; without a residual that is zero.
 
         Raises
         ------
         ShapeError
             When the residual has another shape or dtype.
         """
-        self._check(state["residual"])
-        self._residual[:] = state["residual"]
+        residual = state.get("residual")
+        if residual is None:
+            self._residual.fill(0)
+        else:
+            self._check(residual)
+            self._residual[:] = residual
         self._is_bitmap_mode = state["is_bitmap_mode"]
         self._state = ThresholdState(
             threshold=state["threshold"], sparsity=state["sparsity"]

@@ -8,7 +8,7 @@ alive has ended it, and ``finish`` the session.
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from daskdl.arrays.namespace import FloatArray
@@ -78,6 +78,11 @@ class ClusterExchange(ABC):
         """Whether the balance of members may move minibatches."""
         return True
 
+    @property
+    def stops_anywhere(self) -> bool:
+        """Whether a member may end a phase behind any minibatch, alone."""
+        return True
+
     @abstractmethod
     def updated(self, network: Network[Any]) -> None:
         """Share, if the master says so, after an update of the parameters.
@@ -102,6 +107,17 @@ class ClusterExchange(ABC):
         self, network: Network[Any], phase: int, members: frozenset[int]
     ) -> None:
         """Make all replicas equal before the network is returned."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what this member alone has, between two phases; nothing by default.
+
+        A later session goes on with it. Values are arrays, copied and on the host, or
+        as JSON has them; see :func:`~daskdl.cluster.masters.regrouping.regrouped`.
+        """
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Restore the result of :meth:`state_dict`, before the first phase."""
 
     @property
     def threshold(self) -> float:

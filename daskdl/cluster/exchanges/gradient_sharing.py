@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daskdl.arrays.flat import Slot
@@ -175,6 +175,14 @@ class GradientSharingExchange(ClusterExchange):
         self._thresholds = [
             item.threshold for item in told if item.threshold is not None
         ]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the residual, and how messages are made."""
+        return self._peer.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with a residual, and with messages of the same kind."""
+        self._peer.load_state_dict(state)
 
     @property
     def threshold(self) -> float:

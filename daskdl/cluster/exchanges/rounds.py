@@ -31,6 +31,11 @@ class RoundsExchange(ClusterExchange):
         """Minibatches of each peer that are in the last round."""
         return dict(self._positions)
 
+    @property
+    def stops_anywhere(self) -> bool:
+        """Whether nobody is left: else all end a phase behind the same round."""
+        return self._rounds.is_alone
+
     @abstractmethod
     def _take_part(self, network: Network[Any]) -> None:
         """Take a round for the sake of peers that have minibatches left."""
@@ -61,6 +66,9 @@ class RoundsExchange(ClusterExchange):
         self._positions.update({rank: item.position for rank, item in told})
         self._positions.pop(self._rank, None)
         self._is_over = total.is_last
+        if any(item.wants_stop for item in total.contributions.values()):
+            # All hear it in this round, whoever heard of it first.
+            self._workload.end()
 
     def _receive(self, rank: int, data: Any) -> None:
         if isinstance(data, RoundMessage):

@@ -37,6 +37,8 @@ class Contribution:
         How many it still has to train in this phase.
     may_get_more : bool
         Whether more may come.
+    wants_stop : bool
+        Whether the phase is to end here, with all that remains for a later one.
     minibatches : int
         How many it trained for this round.
     seconds : float
@@ -52,6 +54,7 @@ class Contribution:
     position: int = 0
     remaining: int = 0
     may_get_more: bool = False
+    wants_stop: bool = False
     minibatches: int = 0
     seconds: float = 0.0
     examples: int = 1

@@ -15,7 +15,7 @@ So bases differ by rounding only. See design 0031, and 0002 for what DL4J does.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,8 +197,10 @@ class GradientSharingPeer:
             "processed": self._processed,
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the result of :meth:`state_dict`, before a phase begins.
+
+        Without a residual nothing is left to be told.
 
         Raises
         ------

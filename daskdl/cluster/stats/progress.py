@@ -41,6 +41,11 @@ class ProgressMeter:
         return self._examples
 
     @property
+    def epoch_examples(self) -> int:
+        """Examples trained in this epoch, in phases that have ended."""
+        return self._examples - self._epoch_start_examples
+
+    @property
     def minibatches(self) -> int:
         """Minibatches trained in all phases that have ended."""
         return self._minibatches

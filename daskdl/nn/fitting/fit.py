@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -49,6 +49,8 @@ class Fit:
         The one that runs, from 1.
     plan : function
         Returns what a later fit must have in common with this one to go on with it.
+    members : function
+        Returns what each worker alone has, by rank, at a standstill.
     resumed_from : str or None
         The checkpoint of the run that this fit goes on with.
     workers : int
@@ -77,6 +79,7 @@ class Fit:
         self.epochs = epochs
         self.epoch = 0
         self.plan: Callable[[], RunPlan] = RunPlan
+        self.members: Callable[[], tuple[Mapping[str, Any], ...]] = tuple
         self.resumed_from: str | None = None
         self.workers = 0
         self.iteration = 0
@@ -167,6 +170,7 @@ class Fit:
             threshold=self._threshold(),
             report=replace(self.report, wall_s=self.time_s),
             listeners=kept_states(self._listeners),
+            members=self.members(),
         )
 
     def go_on(self, state: RunState, resumed_from: str) -> None:

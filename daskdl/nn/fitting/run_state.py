@@ -3,9 +3,12 @@
 All of it is plain values, which a checkpoint stores. Nothing is read or written here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import zip_longest
 from typing import Any
+
+import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.data.plan import Minibatch
@@ -34,11 +37,15 @@ class RunPosition:
     room : Room
         With which those shares were made; it decides the order of data that memory does
         not hold.
+    left : tuple of tuple of int
+        Numbers of the minibatches that each worker has left, where they are not the
+        rest of those shares, as work was moved or dealt again.
     """
 
     epoch: int = 0
     positions: tuple[int, ...] = ()
     room: Room = LEAST_ROOM
+    left: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,8 +177,9 @@ class RunState:
         Of the run so far.
     listeners : tuple of (str, mapping)
         Class and kept state of each listener.
-    arrays : tuple of mapping of str to ndarray of any shape
-        Of each worker by rank: what it alone has, such as a residual.
+    members : tuple of mapping of str to object
+        Of each worker by rank: what it alone has, such as a residual. Values are
+        arrays, or as JSON has them.
     """
 
     plan: RunPlan
@@ -184,7 +192,12 @@ class RunState:
     threshold: float = float("nan")
     report: FitReport = field(default_factory=FitReport)
     listeners: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    arrays: tuple[Mapping[str, FloatArray], ...] = ()
+    members: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def arrays(self) -> tuple[dict[str, FloatArray], ...]:
+        """The arrays of each worker by rank."""
+        return tuple(_part(one, are_arrays=True) for one in self.members)
 
     def is_complete(self, epochs: int) -> bool:
         """Tell whether nothing is left to train of a run of so many epochs."""
@@ -194,9 +207,9 @@ class RunState:
         """Return plain values of all but the arrays."""
         # Not by asdict, which would copy the arrays.
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        del values["arrays"]
         return {
             **values,
+            "members": tuple(_part(one, are_arrays=False) for one in self.members),
             "plan": asdict(self.plan),
             "position": asdict(self.position),
             "report": asdict(_thinned(self.report)),
@@ -229,18 +242,36 @@ class RunState:
             plan["data"] = DataFingerprint(**data)
             position["positions"] = tuple(position["positions"])
             position["room"] = Room(**position["room"])
+            position["left"] = tuple(map(tuple, position.get("left", ())))
             changes = {
                 "plan": RunPlan(**plan),
                 "position": RunPosition(**position),
                 "report": FitReport.from_dict(values["report"]),
                 "listeners": tuple((name, kept) for name, kept in values["listeners"]),
+                "members": _joined(values.get("members", ()), arrays),
             }
-            return cls(**{**values, **changes}, arrays=arrays)
+            return cls(**{**values, **changes})
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
                 f"run: must be the state of a run, got values without it: {error!r}. "
                 "A newer file needs a newer daskdl."
             ) from error
+
+
+def _part(member: Mapping[str, Any], *, are_arrays: bool) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in member.items()
+        if isinstance(value, np.ndarray) == are_arrays
+    }
+
+
+def _joined(
+    plain: Sequence[Mapping[str, Any]], arrays: Sequence[Mapping[str, FloatArray]]
+) -> tuple[Mapping[str, Any], ...]:
+    nothing: Mapping[str, Any] = {}
+    pairs = zip_longest(plain, arrays, fillvalue=nothing)
+    return tuple({**values, **of_rank} for values, of_rank in pairs)
 
 
 def _told(value: Any) -> str:

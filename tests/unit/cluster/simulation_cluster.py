@@ -442,6 +442,13 @@ class SimulatedMembers:
         there = {rank: stop for rank, stop in stops.items() if stop is not None}
         return {r: s for r, s in there.items() if self._alive[r].is_there}
 
+    def states(self) -> list[dict[str, Any]]:
+        self._world.pause()
+        return [
+            {} if worker.is_dead else worker.mailbox.exchange.state_dict()
+            for _, worker in sorted(self._alive.items())
+        ]
+
     def snapshot(self) -> NetworkState:
         self._world.pause()
         worker = next(iter(self._alive.values()))

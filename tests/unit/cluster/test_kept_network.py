@@ -3,7 +3,10 @@
 import pytest
 
 from daskdl.cluster import kept_network
-from daskdl.cluster.kept_network import MOST_RETURNS, KeptNetwork
+from daskdl.cluster.kept_network import MOST_RETURNS, KeptNetwork, Standing
+from daskdl.nn.fitting.run_state import RunPosition
+
+BEGINNING = Standing(RunPosition())
 
 
 class Clock:
@@ -22,26 +25,26 @@ def clock(monkeypatch):
 
 @pytest.mark.parametrize(("passed_s", "is_due"), [(49.0, False), (51.0, True)])
 def test_a_snapshot_costs_a_fiftieth_of_the_time(clock, passed_s, is_due):
-    kept = KeptNetwork(None)
-    kept.keep(None, 8, cost_s=1.0)
+    kept = KeptNetwork(None, BEGINNING)
+    kept.keep(None, BEGINNING, 8, cost_s=1.0)
     clock.now += passed_s
     assert kept.is_due() is is_due
 
 
 def test_the_first_snapshot_is_due_at_once(clock):
-    assert KeptNetwork(None).is_due()
+    assert KeptNetwork(None, BEGINNING).is_due()
 
 
 def test_after_a_return_the_next_snapshot_is_due_at_once(clock):
-    kept = KeptNetwork(None)
-    kept.keep(None, 8, cost_s=1.0)
+    kept = KeptNetwork(None, BEGINNING)
+    kept.keep(None, BEGINNING, 8, cost_s=1.0)
     kept.go_back()
     assert kept.is_due()
 
 
 def test_a_fit_returns_to_one_network_a_few_times_only(clock):
-    kept = KeptNetwork(None)
+    kept = KeptNetwork(None, BEGINNING)
     returns = [kept.go_back() for _ in range(MOST_RETURNS + 1)]
     assert returns == [True] * MOST_RETURNS + [False]
-    kept.keep(None, 8, cost_s=1.0)
+    kept.keep(None, BEGINNING, 8, cost_s=1.0)
     assert kept.go_back()
