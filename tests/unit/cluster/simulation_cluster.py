@@ -32,7 +32,10 @@ from daskdl.data.scan import PartitionFacts
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.errors import MissingExtraError
 from daskdl.nn.fitting import fit as fitting
+from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData
+from daskdl.nn.fitting.run_checkpoint import Resumed
+from daskdl.nn.fitting.run_state import RunPosition
 from daskdl.training.state import (
     NetworkState,
     load_state,
@@ -523,12 +526,15 @@ def simulate(
     put: Any = np.asarray,
     network: Any = None,
     cut: tuple[int, ...] = (),
+    listeners: Sequence[Listener] = (),
+    resumed: Resumed | None = None,
+    shuffle: bool | None = None,
 ) -> Outcome:
     """Run one fit with the real driver and the real members.
 
     What members hold lies where `put` brings it, what the driver holds does not.
     Without a `network` it is one that tallies. Nothing comes through between the two
-    ranks of `cut`.
+    ranks of `cut`. Goes on from what was `resumed`.
     """
     world = World(seed)
     cluster = SimulatedCluster(world, workers)
@@ -552,11 +558,20 @@ def simulate(
     monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))
     monkeypatch.setattr(driver, "SessionMembers", SimulatedMembers)
     monkeypatch.setattr(driver, "WORTH_JOINING_S", world.rng.choice([0.0, 0.5]))
-    made = driver.Driver(cluster, network, master, data)
+    monkeypatch.setattr(driver, "WORTH_STANDING_S", 0.0)
+    states = () if resumed is None else resumed.state.members
+    made = driver.Driver(
+        *(cluster, network, master, data),
+        listeners=listeners,
+        resumed=resumed,
+        states=states,
+    )
+    shuffled = world.rng.random() < 0.5 if shuffle is None else shuffle
+    start_at = RunPosition() if resumed is None else resumed.state.position
 
     def fit() -> Any:
         with made as entered:
-            return entered.fit(epochs, shuffle=world.rng.random() < 0.5)
+            return entered.fit(epochs, shuffle=shuffled, start_at=start_at)
 
     try:
         main = world.spawn("driver", fit)

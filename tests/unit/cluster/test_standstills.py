@@ -1,0 +1,212 @@
+"""Standstills amid an epoch in a simulated cluster, and runs that go on from there."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.encoding.algorithms import FixedThresholdAlgorithm
+from daskdl.encoding.residual import NoOpResidualPostProcessor
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.run_checkpoint import Resumed
+from daskdl.nn.fitting.run_state import RunState
+from daskdl.training.state import load_state, state_of
+from tests.unit.cluster.simulation_cluster import (
+    Fate,
+    TallyNetwork,
+    Worker,
+    numbered_data,
+    simulate,
+)
+from tests.unit.cluster.test_simulation import (
+    assert_fit_is_right,
+    assert_phases_end_equal,
+    held_by_survivors,
+)
+
+SEEDS = range(3)
+EPOCHS = 2
+QUICK = {"worker_prefetch_num_batches": 0}
+IN_STEP = {
+    "averaging": ParameterAveragingTrainingMaster(
+        averaging_frequency=3, dealing="fixed", **QUICK
+    ),
+    "averaging alone": ParameterAveragingTrainingMaster(
+        averaging_frequency=2, dealing="fixed", save_updater=False, **QUICK
+    ),
+    "all_reduce": AllReduceTrainingMaster(**QUICK),
+}
+SHARING = SharedTrainingMaster(
+    threshold_algorithm=FixedThresholdAlgorithm(threshold=1.5),
+    residual_post_processor=NoOpResidualPostProcessor(),
+    # Else short phases end with the whole residual.
+    warm_up=1,
+    **QUICK,
+)
+MASTERS = {**IN_STEP, "sharing": SHARING}
+
+
+class Killing(Exception):
+    """Ends a fit as a process that is killed."""
+
+
+class Standing(Listener):
+    """Wants a standstill at any time, and keeps what a checkpoint would hold.
+
+    Ends the fit behind so many within an epoch, if it is told to.
+    """
+
+    def __init__(self, ends_at=None):
+        self.positions, self.kept = [], None
+        self._ends_at = ends_at
+
+    def iteration_done(self, fit):
+        fit.want_checkpoint()
+
+    def on_standstill(self, fit):
+        if not fit.position.positions:
+            return
+        self.positions.append(fit.position)
+        run = fit.run_state()
+        values = json.loads(json.dumps(run.to_dict()))
+        self.kept = state_of(fit.network), RunState.from_dict(values, run.arrays)
+        if len(self.positions) == self._ends_at:
+            raise Killing
+
+
+def workers(number, name="w", **how):
+    return [Worker(f"{name}{n}", minibatch_s=0.03, **how) for n in range(number)]
+
+
+def data_of(seed):
+    rng = random.Random(seed)
+    rows = [rng.randint(1, 30) for _ in range(3)]
+    return numbered_data([90 + rows[0], *rows], 4, in_memory=rng.random() < 0.5)
+
+
+def resumed_from(standing, data):
+    """Return the network and the run that a checkpoint holds."""
+    state, run = standing.kept
+    network = TallyNetwork(data.examples, EPOCHS, state.params.dtype)
+    load_state(network, state)
+    return {"network": network, "resumed": Resumed("checkpoint", network, run)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", IN_STEP)
+def test_members_in_step_that_stand_still_end_with_the_same_bits(
+    monkeypatch, seed, master
+):
+    data, how = data_of(seed), {"epochs": EPOCHS, "shuffle": True}
+    members = (monkeypatch, seed, IN_STEP[master])
+    plain = simulate(*members, workers(3), data, **how)
+    standing = Standing()
+    stood = simulate(*members, workers(3), data, listeners=[standing], **how)
+    assert stood.error is None
+    assert standing.positions
+    np.testing.assert_array_equal(stood.network.params, plain.network.params)
+    assert stood.report.examples == plain.report.examples
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", IN_STEP)
+def test_members_in_step_stand_behind_whole_rounds(monkeypatch, seed, master):
+    standing, how = Standing(), {"epochs": EPOCHS}
+    simulate(
+        *(monkeypatch, seed, IN_STEP[master], workers(3), data_of(seed)),
+        listeners=[standing],
+        **how,
+    )
+    every = getattr(IN_STEP[master], "averaging_frequency", 1)
+    least = [min(at.positions) for at in standing.positions]
+    assert not any(one % every for one in least)
+    assert all(at.left == () for at in standing.positions)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("ends_at", [1, 3])
+@pytest.mark.parametrize("master", IN_STEP)
+def test_a_run_that_was_killed_amid_an_epoch_ends_with_the_same_bits(
+    monkeypatch, seed, master, ends_at
+):
+    data, how = data_of(seed), {"epochs": EPOCHS, "shuffle": True}
+    members = (monkeypatch, seed, IN_STEP[master])
+    whole = simulate(*members, workers(2), data, **how)
+    standing = Standing(ends_at)
+    killed = simulate(*members, workers(2), data, listeners=[standing], **how)
+    assert isinstance(killed.error, Killing)
+    how |= resumed_from(standing, data)
+    end = simulate(*members, workers(2), data, **how)
+    np.testing.assert_array_equal(end.network.params, whole.network.params)
+    assert end.network.iteration_count == whole.network.iteration_count
+    assert end.report.examples == whole.report.examples
+    assert [one.epoch for one in end.report.epochs] == [1, 2]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("go_on", [1, 2, 3])
+def test_sharing_goes_on_with_what_members_had_not_told(monkeypatch, seed, go_on):
+    """No example is trained twice, and none is lost with a residual."""
+    data, how = data_of(seed), {"epochs": EPOCHS, "dtype": np.float64, "shuffle": True}
+    members = (monkeypatch, seed, SHARING)
+    standing = Standing(ends_at=2)
+    simulate(*members, workers(2), data, listeners=[standing], **how)
+    how |= resumed_from(standing, data)
+    assert all(one["residual"].any() for one in standing.kept[1].members)
+    end = simulate(*members, workers(go_on), data, **how)
+    assert end.error is None
+    trained = end.network.params - held_by_survivors(end)
+    np.testing.assert_allclose(trained, 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", MASTERS)
+def test_whoever_dies_or_is_slow_every_example_is_trained(monkeypatch, seed, master):
+    rng = random.Random(seed)
+    fate = Fate(rng.randint(1, 4), rng.choice([20, 200]))
+    members = [*workers(2), *workers(1, "dies", fate=fate)]
+    members += workers(1, "late", comes_s=0.5)
+    members[0].minibatch_s = rng.choice([0.03, 0.2])
+    outcome = simulate(
+        *(monkeypatch, seed, MASTERS[master], members, data_of(seed)),
+        epochs=EPOCHS,
+        listeners=[Standing()],
+    )
+    assert_fit_is_right(outcome)
+    if master in IN_STEP:
+        assert_phases_end_equal(outcome)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", ["averaging", "sharing"])
+def test_where_work_was_dealt_again_a_run_knows_what_is_left(monkeypatch, seed, master):
+    data, how = data_of(seed), {"epochs": EPOCHS, "dtype": np.float64, "shuffle": True}
+    begun = [*workers(2), *workers(1, "dies", fate=Fate(1, 20))]
+    standing = Standing(ends_at=2)
+    made = (monkeypatch, seed, MASTERS[master])
+    simulate(*made, begun, data, listeners=[standing], **how)
+    assert standing.kept[1].position.left
+    how |= resumed_from(standing, data)
+    end = simulate(*made, workers(2), data, **how)
+    assert end.error is None
+    assert end.report.examples - end.report.repeated_examples == EPOCHS * data.examples
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", MASTERS)
+def test_when_all_went_others_go_on_from_the_last_standstill(monkeypatch, seed, master):
+    fate = Fate(2 + seed % 3, 100)
+    members = [*workers(2, fate=fate), *workers(2, "new", waits_until_all_went=True)]
+    outcome = simulate(
+        *(monkeypatch, seed, MASTERS[master], members, data_of(seed)),
+        epochs=EPOCHS,
+        listeners=[Standing()],
+    )
+    assert_fit_is_right(outcome)
+    assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2]
