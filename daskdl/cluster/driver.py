@@ -453,6 +453,7 @@ class Driver:
         elif report.what == "finished":
             positions = {int(peer): at for peer, at in values["positions"].items()}
             phase.finished(rank, values["trained"], positions)
+            self._members.trained(rank, values["trained"])
             self.report.peak_worker_bytes = max(
                 self.report.peak_worker_bytes, values["peak_bytes"]
             )

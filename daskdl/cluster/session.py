@@ -73,7 +73,8 @@ def run_member(
     Returns
     -------
     NetworkState
-        The trained network; equal on all members up to rounding.
+        The trained network; equal on all members up to rounding, but for the updater
+        state of gradient sharing.
 
     Raises
     ------

@@ -7,7 +7,6 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -48,6 +47,7 @@ from daskdl.cluster.reports import (
     WorkerGone,
 )
 from daskdl.cluster.session import run_member
+from daskdl.cluster.session_member import SessionMember, seasoned
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.silent_workers import Heartbeat, heartbeats
 from daskdl.cluster.worker_selection import WorkerSelection
@@ -72,14 +72,6 @@ STOP_TIMEOUT_S = 5.0
 SESSION_ADVICE = "Start again, from the last checkpoint if there is one."
 # Above tasks of other users that came later: a session waits for all its members.
 PRIORITY = 10
-
-
-@dataclass
-class _Member:
-    address: str
-    future: Future
-    is_ready: bool = False
-    partitions: set[int] = field(default_factory=set)  # that it was given
 
 
 class SessionMembers:
@@ -139,7 +131,7 @@ class SessionMembers:
             cache_bytes=self.room.cache_bytes if fits else self.room.window_bytes,
             ahead_bytes=0 if fits else data.ahead_bytes(self.room),
         )
-        self._members: dict[int, _Member] = {}
+        self._members: dict[int, SessionMember] = {}
         self._installed: frozenset[str] = frozenset()
         self._addresses_ever: dict[int, str] = {}
         self._shared: list[Future] = []
@@ -338,7 +330,7 @@ class SessionMembers:
                 retries=0,
                 priority=PRIORITY,
             )
-            self._members[rank] = _Member(address, future)
+            self._members[rank] = SessionMember(address, future)
             self._reports.watch(rank, future)
         self._n_members = len(self._members)
 
@@ -346,6 +338,11 @@ class SessionMembers:
         """Note that the task of a member has started."""
         if rank in self._members:
             self._members[rank].is_ready = True
+
+    def trained(self, rank: int, minibatches: int) -> None:
+        """Note what a member has trained in a phase."""
+        if rank in self._members:
+            self._members[rank].trained += minibatches
 
     def dismiss_late(self) -> None:
         """Go on without the members whose task has not started."""
@@ -459,7 +456,9 @@ class SessionMembers:
         return [found.get(rank, {}) for rank in sorted(self._members)]
 
     def snapshot(self) -> NetworkState:
-        """Return the network as it is on the first member that answers.
+        """Return the network as it is on the first seasoned member that answers.
+
+        On another one if none of them does.
 
         Raises NobodyLeftError when no member is there any more, StepTimeoutError when
         none of them answers.
@@ -467,7 +466,8 @@ class SessionMembers:
         with self._scheduler_must_answer():
             beats = self._heartbeats()
             there = {a: r for r, a in self.addresses.items() if a in beats}
-            freshest = sorted(there, key=lambda address: beats[address].silence_s)
+            first = seasoned(self._members.values())
+            freshest = sorted(there, key=lambda a: (a not in first, beats[a].silence_s))
             state = self._calls.snapshot(
                 [(there[address], address) for address in freshest],
                 self._master.peer_timeout_s,
@@ -482,8 +482,9 @@ class SessionMembers:
         )
 
     def result(self) -> NetworkState | None:
-        """Return the trained network once a member has returned it."""
-        tasks = {member.address: member.future for member in self._members.values()}
+        """Return the trained network once a seasoned member has returned it."""
+        found = seasoned(self._members.values())
+        tasks = {address: member.future for address, member in found.items()}
         with self._scheduler_must_answer():
             return first_result(self._client, tasks, self._liveness.limit_s)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from daskdl.arrays.flat import Slot
 from daskdl.arrays.host_vector import HostVector
-from daskdl.arrays.namespace import FloatArray, to_device, to_host
+from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.cluster.bus import Topic
 from daskdl.cluster.exchanges.base import ClusterExchange
 from daskdl.cluster.exchanges.dense_rounds import DenseRounds
 from daskdl.cluster.mailbox import Mailbox
-from daskdl.cluster.masters.combining import plain_mean
+from daskdl.cluster.masters.combining import plain_sum
 from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
@@ -155,21 +155,23 @@ class GradientSharingExchange(ClusterExchange):
     def finish(
         self, network: Network[Any], phase: int, members: frozenset[int]
     ) -> None:
-        """Average the updater states, and where the thresholds stand."""
+        """Tell counters, and where the thresholds stand.
+
+        Each keeps an updater state of its own: those of members that trained as much
+        are alike, and whose network is returned trained as much as any.
+        """
         self._peer.finish()
         self.begin(network, members, Workload(phase))
         with self._params.lent():
             own = Contribution(
-                iteration_count=network.iteration_count, threshold=self._peer.threshold
+                iteration_count=network.iteration_count,
+                threshold=self._peer.threshold,
+                examples=0,
             )
-            state = to_host(network.updater_state)
-            total = self._rounds.take("finish", own, [state], plain_mean)
+            total = self._rounds.take("finish", own, [], plain_sum)
             self._rounds.end()
             self._peer.return_to_base()
         network.hold_constraints()
-        if total.vectors is not None:
-            state = total.vectors[0]
-            network.updater_state[...] = to_device(state, network.updater_state)
         told = total.contributions.values()
         network.iteration_count = max(item.iteration_count for item in told)
         self._thresholds = [

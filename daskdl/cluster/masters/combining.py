@@ -20,14 +20,6 @@ def weighted_mean(
         out += vector * weight
 
 
-def plain_mean(
-    vectors: Sequence[FloatArray], examples: Sequence[int], out: FloatArray
-) -> None:
-    """Write the mean of vectors of shape (n,) to `out`, (n,); each counts alike."""
-    plain_sum(vectors, examples, out)
-    out /= len(vectors)
-
-
 def plain_sum(
     vectors: Sequence[FloatArray], examples: Sequence[int], out: FloatArray
 ) -> None:

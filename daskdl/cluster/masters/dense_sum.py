@@ -182,7 +182,8 @@ class DenseSum:
         self._vectors = list(vectors)
         self._combine = combine
         nbytes = sum(vector.nbytes for vector in self._vectors)
-        self._is_plain = len(members) <= 2 or nbytes < PLAIN_BELOW_BYTES
+        is_small = not nbytes or nbytes < PLAIN_BELOW_BYTES
+        self._is_plain = len(members) <= 2 or is_small
         self._chunks = self._cut()
         self._contributions = {rank: own}
         self._parts: dict[int, dict[int, FloatArray]] = {}

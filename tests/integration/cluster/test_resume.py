@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from daskdl.cluster import driver
+from daskdl.formats.checkpoint import load_run
 from daskdl.nn.fitting.checkpoint_directory import read_newest
 
 # Begins the run, or goes on with it if there is a checkpoint; saves it when it is done.
@@ -107,6 +109,63 @@ def killed(command, folder, seconds, rng):
             time.sleep(0.02)
         time.sleep(rng.uniform(0, seconds))
         os.killpg(process.pid, signal.SIGKILL)
+
+
+class Ending(dl.Listener):
+    """Ends a fit amid an epoch, behind its checkpoint."""
+
+    def on_standstill(self, fit):
+        if fit.position.positions:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def many(rng, monkeypatch):
+    """Enough examples for a standstill amid an epoch, however short that is."""
+    monkeypatch.setattr(driver, "WORTH_STANDING_S", 0.0)
+    features = rng.standard_normal((12_000, 16)).astype(np.float32)
+    return dl.DataSet(features, np.eye(4)[features[:, :4].argmax(axis=1)])
+
+
+def ended_and_resumed(front, data, folder, **how):
+    """Train until the first checkpoint amid an epoch, and go on from there."""
+    checkpoints = dl.RunCheckpoint(folder, every_n_iterations=100)
+    with pytest.raises(KeyboardInterrupt):
+        front().fit(data, listeners=[checkpoints, Ending()], **how)
+    _, values, arrays = load_run(read_newest("test", str(folder), str)[0])
+    assert 0 < sum(values["position"]["positions"]) < len(data) // how["batch_size"]
+    return front().fit(data, resume=folder, **how), arrays
+
+
+def test_averaging_that_ends_amid_an_epoch_goes_on_with_the_same_bits(
+    cluster_of, network, many, tmp_path
+):
+    client, how = cluster_of(2), {"epochs": 1, "batch_size": 8, "shuffle": True}
+    master = dl.ParameterAveragingTrainingMaster(averaging_frequency=4, dealing="fixed")
+
+    def front():
+        return dl.DaskMultiLayer(client, network(dropout=0.8), master)
+
+    whole = front().fit(many, **how)
+    resumed, arrays = ended_and_resumed(front, many, tmp_path / "run", **how)
+    np.testing.assert_array_equal(resumed.params, whole.params)
+    np.testing.assert_array_equal(resumed.updater_state, whole.updater_state)
+    assert arrays == ()
+
+
+def test_sharing_that_ends_amid_an_epoch_goes_on_with_its_residuals(
+    cluster_of, network, many, tmp_path
+):
+    client, how = cluster_of(2), {"epochs": 1, "batch_size": 8, "shuffle": True}
+
+    def front():
+        # Else a member of which little was trained ends its phase with all of it.
+        return dl.DaskMultiLayer(client, network(), dl.SharedTrainingMaster(warm_up=1))
+
+    whole = front().fit(many, **how).evaluate(many).accuracy()
+    resumed, arrays = ended_and_resumed(front, many, tmp_path / "run", **how)
+    assert [one["residual"].any() for one in arrays] == [True, True]
+    assert resumed.evaluate(many).accuracy() == pytest.approx(whole, abs=0.02)
 
 
 @pytest.mark.slow

@@ -384,6 +384,9 @@ class SimulatedMembers:
     def ready(self, rank: int) -> None:
         self._ready.add(rank)
 
+    def trained(self, rank: int, minibatches: int) -> None:
+        """Whichever member is asked here knows as much as any."""
+
     def dismiss(self, addresses: Sequence[str], reason: str) -> None:
         for rank, worker in list(self._alive.items()):
             if worker.address in addresses:

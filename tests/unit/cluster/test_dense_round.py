@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daskdl.cluster.masters import dense_sum
-from daskdl.cluster.masters.combining import plain_mean, plain_sum, weighted_mean
+from daskdl.cluster.masters.combining import plain_sum, weighted_mean
 from daskdl.cluster.masters.dense_sum import cut_chunks
 from tests.unit.cluster.rounds_between import Party, vectors_of
 
@@ -161,7 +161,6 @@ VECTORS = [np.array([1.0, 2.0]), np.array([3.0, 6.0]), np.array([5.0, 1.0])]
     ("combine", "expected"),
     [
         (weighted_mean, [4.0, 2.375]),
-        (plain_mean, [3.0, 3.0]),
         (plain_sum, [9.0, 9.0]),
     ],
 )

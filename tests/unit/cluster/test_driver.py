@@ -1,7 +1,8 @@
 """The driver against members whose events are written down, and its refusals."""
 
-from collections import deque
+from collections import Counter, deque
 
+import numpy as np
 import pytest
 from distributed import KilledWorker
 
@@ -10,7 +11,8 @@ from daskdl.cluster.driver import Driver
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.kept_network import MOST_RETURNS
 from daskdl.cluster.masters.options import SharedTrainingMaster
-from daskdl.cluster.orders import EndEpoch, Finish
+from daskdl.cluster.member_states import MemberStates
+from daskdl.cluster.orders import EndEpoch, Finish, Restore
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
 from daskdl.data.room import LEAST_ROOM
 from daskdl.errors import (
@@ -45,6 +47,7 @@ class ScriptedMembers:
         self.network = client
         self.room = LEAST_ROOM
         self.memory = FullMemory()
+        self.counts = Counter()
 
     def __enter__(self):
         return self
@@ -106,7 +109,7 @@ class ScriptedMembers:
     def order(self, orders):
         self.orders.append(orders)
         for rank, order in orders.items():
-            if not self.silent:
+            if not (self.silent or isinstance(order, Restore)):
                 self.finish(rank, order)
 
     def finish(self, rank, order):
@@ -123,8 +126,12 @@ class ScriptedMembers:
     def trains(self, order):
         return len(order.minibatches)
 
+    def trained(self, rank, minibatches):
+        self.counts[rank] += minibatches
+
     def states(self):
-        return [{} for _ in self.addresses]
+        self.orders.append("states")
+        return [{"residual": np.zeros(2)} for _ in self.addresses]
 
     def stop_at(self, phase, positions):
         return {}
@@ -153,7 +160,28 @@ def events_of(driver):
 def test_a_fit_trains_ends_the_epoch_and_finishes(driver):
     driver.fit(1, shuffle=False)
     kinds = [type(order) for order in driver._members.orders]
-    assert kinds == [str, dict, EndEpoch, Finish]
+    assert kinds == [str, dict, EndEpoch, str, Finish]
+
+
+def test_what_members_alone_have_is_asked_for_before_they_return(driver):
+    driver.fit(2, shuffle=False)
+    assert driver._members.orders[-2:][0] == "states"
+    assert [one["residual"].size for one in driver.states.bring()] == [2, 2]
+
+
+def test_what_members_had_before_is_given_back_before_they_train(driver):
+    driver.states = MemberStates(driver._members, [{"residual": 1}, {"residual": 2}])
+    driver.fit(1, shuffle=False)
+    restored = driver._members.orders[1]
+    assert {rank: order.state["residual"] for rank, order in restored.items()} == {
+        0: 1,
+        1: 2,
+    }
+
+
+def test_what_each_member_trained_is_counted(driver):
+    driver.fit(2, shuffle=False)
+    assert driver._members.counts == {0: 4, 1: 4}
 
 
 def test_a_fit_tells_its_start_its_epochs_and_its_end(driver):

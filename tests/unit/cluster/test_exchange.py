@@ -297,20 +297,22 @@ def test_a_peer_that_leaves_does_not_hold_the_phase_up():
     assert exchange.positions == {1: 0}
 
 
-def finishing(state=(), threshold=float("nan"), iteration_count=0):
+def finishing(threshold=float("nan"), iteration_count=0):
     """The message with which a peer of sharing ends the session, in phase 3."""
-    own = Contribution(threshold=threshold, iteration_count=iteration_count)
-    values = [np.array(state, np.float32)]
-    told = Told("contribution", values=values, contribution=own)
+    own = Contribution(threshold=threshold, iteration_count=iteration_count, examples=0)
+    told = Told("contribution", contribution=own)
     return Message("m1", "t", 1, 1, RoundMessage((3, 0), (0, 1), told))
 
 
-def test_the_updater_states_are_averaged_at_the_finish():
+def test_no_vector_travels_at_the_finish():
     network = Network()
     network.updater_state = np.full(2, 1.0, np.float32)
-    exchange = sharing(ScriptedTopic(finishing([3.0, 3.0])), network)
-    exchange.finish(network, 3, frozenset({0, 1}))
-    np.testing.assert_array_equal(network.updater_state, 2.0)
+    topic = ScriptedTopic(finishing())
+    sharing(topic, network).finish(network, 3, frozenset({0, 1}))
+    told = [one.message for one in topic.published]
+    assert {one.what for one in told} == {"contribution", "over"}
+    assert all(one.values is None for one in told)
+    np.testing.assert_array_equal(network.updater_state, 1.0)
 
 
 def test_the_counter_at_the_end_is_that_of_who_trained_most():

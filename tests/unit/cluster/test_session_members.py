@@ -416,6 +416,14 @@ def test_a_snapshot_comes_from_whoever_answers(members, client, monkeypatch):
     assert members.snapshot() is STATE
 
 
+def test_a_snapshot_is_not_of_a_member_that_had_nothing_to_train(members, client):
+    for rank, minibatches in enumerate([1, 8, 9]):
+        members.trained(rank, minibatches)
+    client.networks.update(a="untrained", b="trained", c="trained")
+    client.silence_s.update(b=0.1, c=0.1)
+    assert members.snapshot() == "trained"
+
+
 def test_a_snapshot_of_members_that_are_all_gone_says_so(members, client):
     client.workers.clear()
     with pytest.raises(NobodyLeftError, match="must return its parameters, none did"):
@@ -542,6 +550,14 @@ def test_there_is_no_result_before_a_member_returned_it(members):
 @pytest.mark.parametrize("error", [asyncio.TimeoutError(), CancelledError("c")])
 def test_a_result_that_went_with_its_worker_comes_from_another(members, client, error):
     client.futures[0].finish(error)
+    client.futures[2].finish(STATE)
+    assert members.result() is STATE
+
+
+def test_the_result_is_not_of_a_member_that_had_nothing_to_train(members, client):
+    members.trained(2, 5)
+    client.futures[0].finish("untrained")
+    assert members.result() is None
     client.futures[2].finish(STATE)
     assert members.result() is STATE
 

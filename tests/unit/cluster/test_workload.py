@@ -90,3 +90,23 @@ def test_a_reader_that_waits_gets_what_comes():
     workload.close({0: 2})
     reader.join(10)
     assert found == [[4, 5]]
+
+
+def test_whoever_stands_still_keeps_what_it_has_begun():
+    workload = Workload(0, FIRST)
+    workload.begin_next()
+    workload.end()
+    assert workload.is_closed
+    assert workload.begin_next() is None
+    assert len(workload) == 1
+    assert read(workload) == [0]
+
+
+def test_what_is_told_of_the_rest_says_that_a_stop_is_wanted():
+    workload = Workload(0, FIRST)
+    workload.is_stop_wanted = True
+    assert workload.left_after(1) == {
+        "remaining": 3,
+        "may_get_more": True,
+        "wants_stop": True,
+    }

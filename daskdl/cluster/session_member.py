@@ -1,0 +1,40 @@
+"""One member of a session as the driver sees it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from distributed import Future
+
+
+@dataclass
+class SessionMember:
+    """A member: where it is, its task, and what it was given and did.
+
+    Parameters
+    ----------
+    address : str
+    future : Future
+    is_ready : bool
+        Whether its task has started.
+    partitions : set of int
+        That it was given.
+    trained : int
+        Minibatches, in phases that ended.
+    """
+
+    address: str
+    future: Future
+    is_ready: bool = False
+    partitions: set[int] = field(default_factory=set)
+    trained: int = 0
+
+
+def seasoned(members: Iterable[SessionMember]) -> dict[str, SessionMember]:
+    """Return those, by address, who trained at least half as much as who did most.
+
+    Updater states of gradient sharing are those of a member's own updates: whoever had
+    next to nothing to train has next to none.
+    """
+    given = list(members)
+    most = max((member.trained for member in given), default=0)
+    return {one.address: one for one in given if 2 * one.trained >= most}
