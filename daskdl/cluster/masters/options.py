@@ -136,7 +136,7 @@ class SharedTrainingMaster(TrainingMaster):
     2015; Basu et al., "Qsparse-local-SGD", 2019, for local steps between messages;
     DL4J's SharedTrainingMaster. Where we differ from it: own updates are not encoded,
     no quantum is lost when the encoding changes, and residuals last as long as the fit,
-    not only for an epoch.
+    and from fit to fit of a front end, not only for an epoch.
     """
 
     threshold_algorithm: ThresholdAlgorithm = field(

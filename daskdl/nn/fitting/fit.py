@@ -105,7 +105,7 @@ class Fit:
 
     @property
     def network(self) -> "Network[Any]":
-        """The network; on a cluster a copy, as it was at the end of the last epoch.
+        """The network; on a cluster a copy, as it was at the last standstill.
 
         What a listener changes in it, the workers do not hear of.
         """

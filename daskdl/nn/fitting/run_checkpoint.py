@@ -36,8 +36,8 @@ class RunCheckpoint(Listener):
     every_n_epochs : int
         The last epoch is written, too.
     every_n_iterations : int, optional
-        Also within an epoch, after so many minibatches. On a cluster at the end of the
-        epoch at the latest.
+        Also within an epoch, after so many minibatches; on a cluster of all workers
+        together, as soon as all stand at a common position.
     every_minutes : float, optional
         The same by the clock.
     keep_last : int

@@ -10,6 +10,7 @@ from daskdl.cli.main import main
 from daskdl.errors import WorkerLostError
 from daskdl.nn.fitting.events import EpochFinished
 from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.run_state import RunPosition
 from tests.unit.cli.test_run import FakeFront, fake_cluster, finished, out, run
 
 __all__ = ["fake_cluster", "out", "run"]
@@ -116,6 +117,14 @@ def test_sigterm_waits_for_the_epoch(training):
     assert fit.is_checkpoint_wanted
     with pytest.raises(Terminated):
         end.on_event(finished(1))
+
+
+def test_sigterm_ends_amid_an_epoch_behind_a_checkpoint(training):
+    end, fit, _ = training
+    end._on_signal(15, None)
+    fit._listeners = [end]
+    with pytest.raises(Terminated):
+        fit.stand_still(RunPosition(epoch=0, positions=(3, 3)))
 
 
 def test_sigterm_does_not_wait_for_ever(training):
