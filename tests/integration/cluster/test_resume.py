@@ -25,9 +25,9 @@ import daskdl as dl
 from tests.integration.cluster.test_resume import front_or_network
 
 if __name__ == "__main__":
-    workers, folder = int(sys.argv[1]), Path(sys.argv[2])
+    workers, folder, rows = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[5])
     rng = np.random.default_rng(5)
-    features = rng.standard_normal((600, 5)).astype(np.float32)
+    features = rng.standard_normal((rows, 5)).astype(np.float32)
     data = dl.DataSet(features, (features[:, 0] > features[:, 1]).astype(int))
     there = folder.exists() and any(folder.glob("checkpoint-*"))
     with front_or_network(workers) as trained:
@@ -70,18 +70,21 @@ def front_or_network(workers):
             ) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
-            master = dl.ParameterAveragingTrainingMaster(averaging_frequency=3)
+            master = dl.ParameterAveragingTrainingMaster(
+                averaging_frequency=3, dealing="fixed"
+            )
             yield dl.DaskMultiLayer(client, network, master)
 
     return opened()
 
 
-def program(tmp_path, workers, epochs, name):
+def program(tmp_path, workers, epochs, rows, name):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     return [
         *(sys.executable, str(script), str(workers)),
         *(str(tmp_path / name), str(epochs), str(tmp_path / f"{name}.safetensors")),
+        str(rows),
     ]
 
 
@@ -103,7 +106,7 @@ def killed(command, folder, seconds, rng):
         command, env=surroundings(), start_new_session=True, stderr=subprocess.DEVNULL
     ) as process:
         before = newest(folder)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while process.poll() is None and newest(folder) == before:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -171,15 +174,17 @@ def test_sharing_that_ends_amid_an_epoch_goes_on_with_its_residuals(
 @pytest.mark.slow
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize(
-    ("workers", "kills", "epochs"), [(0, 10, 70), (2, 4, 30)], ids=["one", "cluster"]
+    ("workers", "kills", "epochs", "rows"),
+    [(0, 10, 70, 600), (2, 4, 30, 600), (2, 3, 4, 9_000)],
+    ids=["one", "cluster", "cluster, amid epochs"],
 )
 def test_a_run_that_is_killed_again_and_again_ends_the_same(
-    tmp_path, workers, kills, epochs
+    tmp_path, workers, kills, epochs, rows
 ):
     rng = random.Random(workers)
-    whole = program(tmp_path, workers, epochs, "whole")
+    whole = program(tmp_path, workers, epochs, rows, "whole")
     subprocess.run(whole, env=surroundings(), check=True)
-    command = program(tmp_path, workers, epochs, "killed")
+    command = program(tmp_path, workers, epochs, rows, "killed")
     reached = []
     for _ in range(kills):
         killed(command, tmp_path / "killed", 0.4, rng)
