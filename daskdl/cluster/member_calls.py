@@ -1,7 +1,6 @@
 """What the driver asks members of a session, by calls to their workers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from distributed import Client
 
@@ -64,19 +63,13 @@ class MemberCalls:
         )
         return answers
 
-    def states(
-        self, members: Mapping[int, str], timeout_s: float
-    ) -> dict[int, dict[str, Any]]:
-        """Return what members, by rank, at their addresses, alone have.
-
-        Whoever does not answer is missing.
-        """
+    def states(self, members: Mapping[int, str], timeout_s: float) -> Answers:
+        """Ask members, by rank, at their addresses, for what they alone have."""
         given = {address: (self._session, rank) for rank, address in members.items()}
         answers: Answers = self._client.sync(
             call_each, self._client, member_state, given, timeout_s
         )
-        found = ((rank, answers.values.get(a)) for rank, a in members.items())
-        return {rank: state for rank, state in found if state is not None}
+        return answers
 
     def snapshot(
         self, members: Sequence[tuple[int, str]], timeout_s: float

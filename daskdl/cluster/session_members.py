@@ -447,13 +447,13 @@ class SessionMembers:
         return {rank: stop for rank, stop in stops if stop is not None}
 
     def states(self) -> list[dict[str, Any]]:
-        """Return what each member alone has, by rank; empty for those that are silent.
-
-        To be asked between two phases.
-        """
+        """Return what each member alone has, between phases; empty for the silent."""
         with self._scheduler_must_answer():
-            found = self._calls.states(self.addresses, self._liveness.limit_s)
-        return [found.get(rank, {}) for rank in sorted(self._members)]
+            answers = self._calls.states(self.addresses, self._liveness.limit_s)
+            # Of a task that failed its own error tells more.
+            self._judge(Answers(silent=answers.silent))
+        found = (self._members[rank].address for rank in sorted(self._members))
+        return [answers.values.get(address, {}) for address in found]
 
     def snapshot(self) -> NetworkState:
         """Return the network as it is on the first seasoned member that answers.

@@ -16,7 +16,7 @@ from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
 from daskdl.cluster.placement import release_late
 from daskdl.cluster.probation import try_out
 from daskdl.cluster.reports import MemberReport, WorkerGone
-from daskdl.cluster.session import run_member, snapshot
+from daskdl.cluster.session import member_state, run_member, snapshot
 from daskdl.cluster.session_members import SessionMembers
 from daskdl.cluster.silent_workers import LOOKS, Heartbeat
 from daskdl.data.plan import plan_minibatches
@@ -83,6 +83,7 @@ class FakeClient:
         self.resources = {}
         self.trials = {}
         self.networks = {}
+        self.states = {}
         self.silence_s = {}
         self.paused = set()
         self.evicted = []
@@ -128,6 +129,8 @@ class FakeClient:
             return {address: answer}
         if function is snapshot:
             return {address: self.networks.get(address)}
+        if function is member_state:
+            return {address: self.states[address]}
         self.delivered.append((address, order))
         return {address: not self.is_over}
 
@@ -552,6 +555,16 @@ def test_a_result_that_went_with_its_worker_comes_from_another(members, client, 
     client.futures[0].finish(error)
     client.futures[2].finish(STATE)
     assert members.result() is STATE
+
+
+def test_a_member_that_does_not_say_what_it_has_is_given_up(
+    members, client, monkeypatch
+):
+    monkeypatch.setattr(members._liveness, "limit_s", 0.01)
+    client.answers.update(a="never", b=AttributeError("its task failed"))
+    client.states["c"] = {"residual": 3}
+    assert members.states() == [{}, {}, {"residual": 3}]
+    assert members.next_event() == WorkerGone("a")
 
 
 def test_the_result_is_not_of_a_member_that_had_nothing_to_train(members, client):
