@@ -1,6 +1,6 @@
 """Parameter averaging with an outer momentum, on a topic."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, to_host
@@ -32,6 +32,14 @@ class BlockMomentumExchange(ParameterAveragingExchange):
     def velocity(self) -> FloatArray | None:
         """Where the outer momentum leads, (n_params,), as newcomers need it."""
         return self._outer.velocity
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the velocity, which is the same on all members."""
+        return {} if self.velocity is None else {"velocity": self.velocity}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with a velocity."""
+        self._outer.go_on(state["velocity"])
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         super()._begin(network, peers)

@@ -77,6 +77,10 @@ class OuterMomentum:
         onward: FloatArray = mean + (rate * step - gain)
         return onward
 
+    def go_on(self, velocity: FloatArray) -> None:
+        """Take over a velocity, (n,), that an earlier session left. Not changed."""
+        self._velocity = velocity
+
     def forget(self) -> None:
         """Begin without a direction: a member has trained alone."""
         self._velocity = None

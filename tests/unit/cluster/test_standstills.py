@@ -8,6 +8,7 @@ import pytest
 
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
+    BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -39,6 +40,9 @@ IN_STEP = {
     ),
     "averaging alone": ParameterAveragingTrainingMaster(
         averaging_frequency=2, dealing="fixed", save_updater=False, **QUICK
+    ),
+    "block momentum": BlockMomentumTrainingMaster(
+        averaging_frequency=3, dealing="fixed", **QUICK
     ),
     "all_reduce": AllReduceTrainingMaster(**QUICK),
 }
