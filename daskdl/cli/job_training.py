@@ -115,6 +115,13 @@ class Training(Conf):
             "may be before it waits."
         ),
     ] = None
+    encoding_debug_mode: Annotated[
+        bool | None,
+        Field(
+            description="shared: measure the residual before each encoded message, for "
+            "the report and the workers' logs. Slow."
+        ),
+    ] = None
     averaging_frequency: Annotated[
         Count | None,
         Field(

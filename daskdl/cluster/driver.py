@@ -37,6 +37,7 @@ from daskdl.errors import (
 from daskdl.nn.fitting.events import (
     FitReport,
     FitStarted,
+    ResidualMeasured,
     WorkerLeftOut,
     WorkerLost,
     WorkersRejoined,
@@ -436,6 +437,8 @@ class Driver:
             self._members.ready(rank)
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"], values["staleness"])
+        elif report.what == "residuals":
+            self._tell_residuals(rank, values["measured"])
         if phase is None or values.get("phase") != phase.number:
             return
         if report.what == "progress":
@@ -532,6 +535,13 @@ class Driver:
                 reason=event.reason,
             )
         )
+
+    def _tell_residuals(self, rank: int, measured: Sequence[Mapping[str, Any]]) -> None:
+        worker = self._members.address_of(rank)
+        for values in measured:
+            self._fit.tell(
+                ResidualMeasured(time_s=self._fit.time_s, worker=worker, **values)
+            )
 
     def _let_join(self, epoch: int, *, patient: bool = True) -> None:
         if self._master.elastic and self._members.newcomers(patient=patient):

@@ -329,6 +329,8 @@ class Member:
             bytes_sent=int(self._topic.stats.bytes_sent),
         )
         self._score_sum, self._scores = 0.0, 0
+        if measured := self._exchange.take_residuals():
+            self.report("residuals", measured=measured)
 
 
 @contextmanager

@@ -5,7 +5,7 @@
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -66,6 +66,9 @@ class EncodingHandler:
         half of it. Both send a whole one.
     dtype : {'float32', 'float64'}
         Type of the residual and of the updates.
+    observe : callable, optional
+        Called before each encoding with the residual of shape (size,), which is its
+        own, and with the threshold.
 
     Notes
     -----
@@ -84,6 +87,7 @@ class EncodingHandler:
         post_processor: ResidualPostProcessor | None = None,
         rounding: str = "down",
         dtype: DTypeLike = np.float32,
+        observe: Callable[[FloatArray, float], None] | None = None,
     ) -> None:
         who = "EncodingHandler"
         check_positive(who, "size", size)
@@ -103,6 +107,7 @@ class EncodingHandler:
         self._is_bitmap_mode = True
         self._last: LastEncoding | None = None
         self._state = ThresholdState()
+        self._observe = observe
 
     @property
     def residual(self) -> FloatArray:
@@ -208,6 +213,8 @@ class EncodingHandler:
         tau = self._next_threshold()
         if math.isnan(tau):
             return None
+        if self._observe is not None:
+            self._observe(base - params, tau)
         if not self._is_bitmap_mode:
             message, count = difference_encode(
                 base,
@@ -283,6 +290,8 @@ class EncodingHandler:
         tau = self._next_threshold()
         if math.isnan(tau):
             return None
+        if self._observe is not None:
+            self._observe(self._residual + update, tau)
         if self._is_bitmap_mode:
             return self._bitmap(tau, update)
         message, count = threshold_encode(

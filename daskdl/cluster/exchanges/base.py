@@ -134,6 +134,10 @@ class ClusterExchange(ABC):
         """How late what peers shared was; no message if nothing is shared."""
         return StalenessTally()
 
+    def take_residuals(self) -> list[dict[str, Any]]:
+        """Return what was measured of residuals; nothing unless that is asked for."""
+        return []
+
     @abstractmethod
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None: ...
 

@@ -1,8 +1,10 @@
 """Gradient sharing on a topic: what is sent when, and who is waited for."""
 
+import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from daskdl.arrays.flat import Slot
@@ -22,6 +24,8 @@ from daskdl.cluster.masters.options import (
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.workload import Workload
 from daskdl.nn.network import Network
+
+logger = logging.getLogger(__name__)
 
 # Of our own gradients: on fewer cores than workers, one round takes that many.
 KEEP_UP_GRADIENTS = 4
@@ -54,6 +58,7 @@ class GradientSharingExchange(ClusterExchange):
         self._step_s = 0.0
         self._rounds = DenseRounds(rank, self._send, self._wait)
         self._thresholds: list[float] = []
+        self._residuals: list[dict[str, Any]] = []
 
     @property
     def positions(self) -> dict[int, int]:
@@ -94,8 +99,20 @@ class GradientSharingExchange(ClusterExchange):
         message = self._peer.share(
             update, iteration=iteration, position=position, step_s=self._step_s
         )
+        self._note_residual(iteration)
         # Its array was made for it.
         self._publish(message.to_wire(), copy=False)
+
+    def _note_residual(self, iteration: int) -> None:
+        measured = self._peer.measured
+        if measured is not None:
+            logger.info("Worker %d, iteration %d: %s", self._rank, iteration, measured)
+            self._residuals.append({"iteration": iteration, **asdict(measured)})
+
+    def take_residuals(self) -> list[dict[str, Any]]:
+        """Return what was measured of residuals since this was last asked."""
+        taken, self._residuals = self._residuals, []
+        return taken
 
     def _measure_step(self) -> None:
         took_s = time.monotonic() - self._settled_s

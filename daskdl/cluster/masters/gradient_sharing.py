@@ -31,6 +31,7 @@ from daskdl.encoding.algorithms import ThresholdState
 from daskdl.encoding.finite import check_finite
 from daskdl.encoding.folding import fold
 from daskdl.encoding.handler import EncodingHandler, decode_subtract
+from daskdl.encoding.residual_statistics import ResidualStatistics, residual_statistics
 from daskdl.encoding.wire import pack, unpacked
 from daskdl.errors import StaleMessageError
 
@@ -136,6 +137,11 @@ class GradientSharingPeer:
         Where running statistics lie in them; see :class:`RunningStatistics`.
     threshold : float
         Where an earlier fit, or the others, stand; NaN if nothing is known.
+
+    Attributes
+    ----------
+    measured : ResidualStatistics or None
+        Of the residual that was last encoded; None unless the master asks for it.
     """
 
     def __init__(
@@ -154,6 +160,7 @@ class GradientSharingPeer:
             post_processor=master.residual_post_processor,
             rounding=master.rounding,
             dtype=params.dtype,
+            observe=self._measure if master.encoding_debug_mode else None,
         )
         self._handler.start_from(ThresholdState(threshold=threshold))
         self._base: FloatArray = params[:0]  # of all parameters while there are peers
@@ -172,6 +179,7 @@ class GradientSharingPeer:
         self._position = 0  # of our last message
         self.positions: dict[int, int] = {}
         self.staleness = StalenessTally()
+        self.measured: ResidualStatistics | None = None
 
     @property
     def residual(self) -> FloatArray:
@@ -345,6 +353,7 @@ class GradientSharingPeer:
             When a number in the residual is not finite: no message could carry it.
         """
         self._untold, self._position = 0, position
+        self.measured = None
         # Statistics go their own way.
         self._statistics.copy_to(self._base)
         is_early = iteration < FOLLOW_EACH_UNTIL
@@ -480,6 +489,9 @@ class GradientSharingPeer:
         decode_subtract(decoded, self._params)
         if self._is_sharing:
             decode_subtract(decoded, self._base)
+
+    def _measure(self, residual: FloatArray, threshold: float) -> None:
+        self.measured = residual_statistics(residual, threshold)
 
     def _measure_residual(self) -> None:
         # Statistics go their own way.

@@ -90,6 +90,7 @@ class TrainingMaster:
     def in_words(self) -> str:
         """Return its class and those of its options that change what is learnt."""
         ours = {entry.name for entry in fields(TrainingMaster)}
+        ours.add("encoding_debug_mode")
         told = [
             f"{entry.name}={getattr(self, entry.name)!r}"
             for entry in fields(self)
@@ -129,6 +130,10 @@ class SharedTrainingMaster(TrainingMaster):
         How many minibatches ahead of the slowest worker one may be; who is further
         waits for it. ``None`` waits a moment for those that are a little behind, and
         not at all for the slow.
+    encoding_debug_mode : bool
+        Whether each encoded message comes with an event that tells how large the
+        residual was beside the threshold, and a line in the worker's log. Slow: for
+        choosing thresholds.
 
     References
     ----------
@@ -149,6 +154,7 @@ class SharedTrainingMaster(TrainingMaster):
     iterations_together: int = 1
     warm_up: int | None = None
     max_staleness: int | None = None
+    encoding_debug_mode: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

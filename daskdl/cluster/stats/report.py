@@ -98,6 +98,7 @@ def render_report(
         _section("Evaluation", _evaluation(evaluation)) if evaluation else "",
         _section("Epochs", _epochs(report)),
         _section("Workers", _workers(report)),
+        _section("Residuals", _residuals(report)) if report.residuals else "",
         _section("Network", _text(network)) if network else "",
         _section("Job", _text(job)) if job else "",
         _section("Versions", _facts(versions)) if versions else "",
@@ -279,6 +280,24 @@ def _workers(report: FitReport) -> str:
         )
         + f"<p>{report.repeated_examples:,} examples were repeated in all; "
         "none was left out.</p>"
+    )
+
+
+def _residuals(report: FitReport) -> str:
+    last = {event.worker: event for event in report.residuals}
+    names = [f"{name} %" for name in report.residuals[0].percentiles]
+    return "<p>Magnitudes before each worker's last encoded message.</p>" + _table(
+        ("worker", "iteration", "threshold", "reach it", "mean", *names, "largest"),
+        (
+            (
+                e.worker,
+                str(e.iteration),
+                f"{e.threshold:.3g}",
+                f"{e.reached:,} of {e.length:,}",
+                *(f"{x:.3g}" for x in (e.mean, *e.percentiles.values(), e.largest)),
+            )
+            for e in last.values()
+        ),
     )
 
 

@@ -54,6 +54,26 @@ class Staleness:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResidualMeasured:
+    """How large the residual of a worker was beside the threshold of its message.
+
+    Told of each encoded message where the training master has `encoding_debug_mode`;
+    see :class:`~daskdl.encoding.residual_statistics.ResidualStatistics`.
+    """
+
+    time_s: float
+    worker: str
+    iteration: int  # the worker's counter
+    length: int
+    threshold: float
+    reached: int  # elements whose magnitude is the threshold or more
+    sparsity: float  # their share
+    mean: float  # of the magnitudes
+    largest: float
+    percentiles: Mapping[str, float]  # of the magnitudes, by "50" to "99.99"
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerLost:
     """A worker went; its unfinished minibatches are dealt again.
 
@@ -123,6 +143,7 @@ Event = (
     Preparing
     | FitStarted
     | Progress
+    | ResidualMeasured
     | WorkerLost
     | WorkersRejoined
     | WorkerLeftOut
@@ -153,6 +174,7 @@ class FitReport:
     left_out: list[WorkerLeftOut] = field(default_factory=list)
     rejoined: list[WorkersRejoined] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
+    residuals: list[ResidualMeasured] = field(default_factory=list)
     failed_checkpoints: list[CheckpointFailed] = field(default_factory=list)
 
     @property
@@ -192,6 +214,7 @@ _LISTS: dict[type[Any], str] = {
     WorkerLeftOut: "left_out",
     WorkersRejoined: "rejoined",
     Progress: "progress",
+    ResidualMeasured: "residuals",
     CheckpointFailed: "failed_checkpoints",
 }
 

@@ -171,3 +171,29 @@ def test_a_network_that_is_not_asked_for_is_not_brought(client, data, monkeypatc
     monkeypatch.setattr("daskdl.cluster.session_members.SessionMembers.snapshot", never)
     front.fit(data, **HOW, listeners=dl.Listener())
     assert front.network.epoch_count == 2
+
+
+def test_residuals_of_two_workers_are_measured_for_each_encoded_message(data):
+    master = dl.SharedTrainingMaster(encoding_debug_mode=True, warm_up=2)
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        front = dl.DaskMultiLayer(client, CONF, master)
+        network = front.fit(data, epochs=4, batch_size=8)
+    report = front.last_fit
+    told = {worker: [] for worker in report.workers}
+    for event in report.residuals:
+        told[event.worker].append(event.iteration)
+        assert event.length == network.params.size
+        assert event.percentiles["99.99"] <= event.largest
+    # Of 16 each the first two are dense.
+    for iterations in told.values():
+        assert iterations == sorted(set(iterations))
+        assert set(iterations) <= set(range(2, 17))
+        assert len(iterations) > 8

@@ -1,6 +1,7 @@
 """The driver against members whose events are written down, and its refusals."""
 
 from collections import Counter, deque
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -182,6 +183,18 @@ def test_what_members_had_before_is_given_back_before_they_train(driver):
 def test_what_each_member_trained_is_counted(driver):
     driver.fit(2, shuffle=False)
     assert driver._members.counts == {0: 4, 1: 4}
+
+
+def test_residuals_are_told_with_their_worker(driver):
+    measured = {"iteration": 1, "length": 4, "threshold": 0.5, "reached": 1}
+    measured |= {"sparsity": 0.25, "mean": 0.2, "largest": 0.7}
+    measured["percentiles"] = {"50": 0.1}
+    driver._members.events.append(
+        MemberReport(1, "residuals", {"measured": [measured, measured]})
+    )
+    report = driver.fit(1, shuffle=False)
+    assert [event.worker for event in report.residuals] == ["b", "b"]
+    assert asdict(report.residuals[0]).items() >= measured.items()
 
 
 def test_a_fit_tells_its_start_its_epochs_and_its_end(driver):

@@ -478,6 +478,24 @@ def test_an_update_whose_square_overflows_is_shared():
     assert np.isfinite(network.params).all()
 
 
+def test_each_encoded_message_is_measured_once_and_logged(caplog):
+    network = Network()
+    exchange = sharing(
+        ScriptedTopic(),
+        network,
+        threshold_algorithm=FixedThresholdAlgorithm(threshold=1.0),
+        encoding_debug_mode=True,
+    )
+    exchange.begin(network, frozenset({0, 1}), work(2))
+    network.iteration_count = 5
+    with caplog.at_level("INFO", logger="daskdl"):
+        update(exchange, network, 3.0)
+    [measured] = exchange.take_residuals()
+    assert (measured["iteration"], measured["largest"]) == (5, 3.0)
+    assert caplog.messages[0].startswith("Worker 0, iteration 5: residual vector: ")
+    assert exchange.take_residuals() == []
+
+
 def test_what_all_know_is_held_to_the_constraints_too():
     """Each replica holds its own parameters to them; the sum of all may pass them."""
     network = Network()

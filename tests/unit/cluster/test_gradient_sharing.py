@@ -79,6 +79,35 @@ def test_an_own_update_moves_the_own_parameters_whole_and_at_once(master):
     np.testing.assert_allclose(one.residual, 0.003, rtol=1e-4)
 
 
+def test_the_residual_is_measured_before_its_message(master):
+    (peer, _), (vector, _) = make_peers(replace(master, encoding_debug_mode=True), 2)
+    train(peer, vector, np.full(N, 0.013, np.float32))
+    measured = peer.measured
+    assert (measured.length, measured.threshold, measured.reached) == (N, 0.01, N)
+    assert measured.largest == pytest.approx(0.013)
+
+
+def test_nothing_is_measured_of_dense_messages_nor_unless_it_is_asked_for(master):
+    for options in ({"encoding_debug_mode": True, "warm_up": 5}, {}):
+        (peer, _), (vector, _) = make_peers(replace(master, **options), 2)
+        train(peer, vector, np.full(N, 0.013, np.float32))
+        assert peer.measured is None
+
+
+def test_measuring_changes_no_message(master, rng):
+    plain, measuring = (
+        make_peers(replace(master, encoding_debug_mode=mode), 2)
+        for mode in (False, True)
+    )
+    for position in range(1, 6):
+        update = rng.normal(0, 0.02, N).astype(np.float32)
+        messages = [
+            train(peers[0], vectors[0], update, position)
+            for peers, vectors in (plain, measuring)
+        ]
+        np.testing.assert_array_equal(messages[0].data, messages[1].data)
+
+
 def test_what_is_clipped_off_the_residual_is_taken_back(master):
     clipping = replace(
         master,

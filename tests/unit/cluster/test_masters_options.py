@@ -78,6 +78,11 @@ def test_plain_values_make_a_master_that_adds_up_gradients():
     assert master == AllReduceTrainingMaster(elastic=False)
 
 
+def test_who_only_looks_on_goes_on_with_the_same_run():
+    watched = SharedTrainingMaster(encoding_debug_mode=True)
+    assert watched.in_words() == SharedTrainingMaster().in_words()
+
+
 def test_plain_values_make_a_threshold_algorithm():
     master = training_master(
         "shared", {"threshold_algorithm": {"type": "fixed", "threshold": 0.01}}

@@ -13,6 +13,7 @@ from daskdl.nn.fitting.events import (
     FitReport,
     FitStarted,
     Progress,
+    ResidualMeasured,
     WorkerLeftOut,
     WorkerLost,
 )
@@ -128,6 +129,27 @@ def test_the_score_curve_counts_examples_over_epochs(report):
 def test_short_epochs_give_the_score_curve_themselves(report):
     report.progress.clear()
     assert "score 0.5 at 200 examples" in page(report)
+
+
+def test_the_last_residual_of_each_worker_is_shown(report):
+    for iteration, threshold in ((1, 0.25), (2, 0.5)):
+        event = ResidualMeasured(
+            time_s=1.0,
+            worker="tcp://a",
+            iteration=iteration,
+            length=2000,
+            threshold=threshold,
+            reached=1200,
+            sparsity=0.6,
+            mean=0.125,
+            largest=0.75,
+            percentiles={"99.9": 0.625},
+        )
+        report.add(event)
+    shown = page(report)
+    assert "<td>2</td><td>0.5</td><td>1,200 of 2,000</td><td>0.125</td>" in shown
+    assert "<td>0.625</td><td>0.75</td>" in shown
+    assert "<td>0.25</td>" not in shown
 
 
 def test_a_failed_checkpoint_is_told(report):

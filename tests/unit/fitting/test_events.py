@@ -9,6 +9,7 @@ from daskdl.nn.fitting.events import (
     FitReport,
     FitStarted,
     Progress,
+    ResidualMeasured,
     Staleness,
     WorkerLeftOut,
     WorkerLost,
@@ -28,6 +29,18 @@ EVENTS = (
         examples_per_s=8.0,
         workers=2,
         bytes_sent=3,
+    ),
+    ResidualMeasured(
+        **WHEN,
+        worker="tcp://a",
+        iteration=2,
+        length=8,
+        threshold=0.5,
+        reached=1,
+        sparsity=0.125,
+        mean=0.1,
+        largest=0.7,
+        percentiles={"50": 0.1},
     ),
     EpochFinished(
         **WHEN, epoch=1, examples=8, score=0.5, wall_s=1.0, workers=2, values={"f": 1.0}
