@@ -44,6 +44,7 @@ class Sharing:
         """Count an update; what is to be told is asked for between rounds."""
         self._position += 1
         self._iteration = network.iteration_count
+        self._peer.heed_staleness(network.gradients, self._position)
         self._is_due = self._peer.count_update(self._iteration)
 
     def iteration_done(self, network: Any, examples: int) -> None:

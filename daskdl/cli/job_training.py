@@ -115,6 +115,13 @@ class Training(Conf):
             "may be before it waits."
         ),
     ] = None
+    staleness_aware: Annotated[
+        bool | None,
+        Field(
+            description="shared: divide each update by how many minibatches a worker "
+            "has not yet seen of the others."
+        ),
+    ] = None
     encoding_debug_mode: Annotated[
         bool | None,
         Field(

@@ -80,9 +80,11 @@ class GradientSharingExchange(ClusterExchange):
         # time makes, the first one counts it.
         position = self._trained + 1
         with self._params.lent():
+            update = to_host(network.gradients)
+            # Before more comes in, which its gradient has not seen.
+            self._peer.heed_staleness(update, position)
             self._drain()
             if self._peer.count_update(network.iteration_count):
-                update = to_host(network.gradients)
                 self._agree(update)
                 self._share(network, update, position)
                 self._let_peers_keep_up()

@@ -307,6 +307,37 @@ class GradientSharingPeer:
         told = [*self._proposed.values(), own.threshold or math.nan]
         self._handler.start_from(self._mean(told))
 
+    def heed_staleness(self, update: FloatArray, position: int) -> None:
+        """Divide an own update by its staleness, if the master says so.
+
+        Here and not where messages are taken in: each peer would divide the same one by
+        another number, and bases would differ for good. Running statistics stay.
+
+        Parameters
+        ----------
+        update : ndarray of shape (n,)
+            What was just subtracted from the parameters; overwritten by what is.
+        position : int
+            Minibatches trained in this phase, this one included.
+        """
+        late = self._staleness(position) if self._master.staleness_aware else 0.0
+        if late <= 1:
+            return
+        update /= late
+        changed = self._params + (late - 1) * update
+        self._statistics.copy_to(changed)
+        self._params[...] = changed
+
+    def _staleness(self, position: int) -> float:
+        """Return of how many minibatches of a peer, on average, a gradient saw nothing.
+
+        Supposing that they train as fast; of those that do not, nothing is known.
+        """
+        told = position - self._together
+        behind = [told - self.positions[rank] for rank in self._waiting_for]
+        known = [max(late, 0) for late in behind if late <= MOST_LATE]
+        return sum(known) / len(known) if known else 0.0
+
     def count_update(self, iteration: int) -> bool:
         """Count an update of the parameters; return whether it is time to share.
 

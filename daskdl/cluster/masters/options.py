@@ -130,6 +130,10 @@ class SharedTrainingMaster(TrainingMaster):
         How many minibatches ahead of the slowest worker one may be; who is further
         waits for it. ``None`` waits a moment for those that are a little behind, and
         not at all for the slow.
+    staleness_aware : bool
+        Whether a worker divides each update by how many minibatches its peers are
+        behind in what it has seen of them, on average, before it is subtracted anywhere.
+        See design 0044.
     encoding_debug_mode : bool
         Whether each encoded message comes with an event that tells how large the
         residual was beside the threshold, and a line in the worker's log. Slow: for
@@ -139,7 +143,8 @@ class SharedTrainingMaster(TrainingMaster):
     ----------
     Strom, "Scalable distributed DNN training using commodity GPU cloud computing",
     2015; Basu et al., "Qsparse-local-SGD", 2019, for local steps between messages;
-    DL4J's SharedTrainingMaster. Where we differ from it: own updates are not encoded,
+    Zhang et al., "Staleness-aware async-SGD for distributed deep learning", 2015, whose
+    server divides what comes, where we divide what goes; DL4J's SharedTrainingMaster. Where we differ from it: own updates are not encoded,
     no quantum is lost when the encoding changes, and residuals last as long as the fit,
     and from fit to fit of a front end, not only for an epoch.
     """
@@ -154,6 +159,7 @@ class SharedTrainingMaster(TrainingMaster):
     iterations_together: int = 1
     warm_up: int | None = None
     max_staleness: int | None = None
+    staleness_aware: bool = False
     encoding_debug_mode: bool = False
 
     def __post_init__(self) -> None:

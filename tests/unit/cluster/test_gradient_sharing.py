@@ -1,10 +1,12 @@
 """Gradient sharing between peers that live in one process: pure rules."""
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from daskdl.arrays.flat import Slot
 from daskdl.cluster.masters.gradient_sharing import (
     MOST_LATE,
     GradientSharingPeer,
@@ -106,6 +108,99 @@ def test_measuring_changes_no_message(master, rng):
             for peers, vectors in (plain, measuring)
         ]
         np.testing.assert_array_equal(messages[0].data, messages[1].data)
+
+
+def aware_of(master, positions):
+    """Return a peer of rank 0 that has seen so much of the others, and its vector."""
+    aware = replace(master, staleness_aware=True)
+    peers, vectors = make_peers(aware, len(positions) + 1)
+    for rank, position in enumerate(positions, 1):
+        told = SharedUpdate(phase=0, position=position, ends=False)
+        peers[0].receive(rank, told)
+    return peers[0], vectors[0]
+
+
+def heeded(peer, vector, position):
+    update = np.ones(N, np.float32)
+    vector -= update
+    peer.heed_staleness(update, position)
+    np.testing.assert_allclose(vector, -update, rtol=1e-6)
+    return update
+
+
+@pytest.mark.parametrize(
+    ("positions", "position", "divisor"),
+    [
+        ([5], 6, 1),  # it has seen all
+        ([5], 7, 1),  # one that is late is as good as any: Zhang's staleness of 1
+        ([5], 10, 4),
+        ([5, 8], 10, 2.5),  # the mean of 4 and 1
+        ([5, 20], 10, 2),  # who is ahead is not late
+        (
+            [0, 7],
+            10,
+            2,
+        ),  # who is so far behind is slow: of its messages none is missing
+        ([0], 10, 1),
+    ],
+)
+def test_an_own_update_is_divided_by_what_it_had_not_seen(
+    master, positions, position, divisor
+):
+    peer, vector = aware_of(master, positions)
+    np.testing.assert_allclose(heeded(peer, vector, position), 1 / divisor, rtol=1e-6)
+
+
+def test_who_has_ended_the_phase_is_not_late(master):
+    peer, vector = aware_of(master, [5])
+    peer.receive(1, SharedUpdate(phase=0, position=5, ends=True))
+    np.testing.assert_array_equal(heeded(peer, vector, 10), 1.0)
+
+
+def test_what_will_be_told_together_is_not_late(master):
+    peer, vector = aware_of(replace(master, iterations_together=4), [5])
+    assert not peer.count_update(256)  # of four one
+    np.testing.assert_allclose(heeded(peer, vector, 11), 1 / 2)
+
+
+def test_unless_it_is_asked_for_no_update_is_divided(master):
+    (peer, _), vectors = make_peers(master, 2)
+    np.testing.assert_array_equal(heeded(peer, vectors[0], 5), 1.0)
+
+
+def test_running_statistics_are_not_divided(master):
+    vector = np.zeros(N, np.float32)
+    slots = [Slot("mean", (4,), 0)]
+    aware = replace(master, staleness_aware=True)
+    peer = GradientSharingPeer(aware, vector, slots)
+    peer.begin(0, frozenset({1}))
+    vector -= 1
+    peer.heed_staleness(np.ones(N, np.float32), 5)
+    np.testing.assert_array_equal(vector[:4], -1.0)
+    np.testing.assert_array_equal(vector[4:], -0.25)
+
+
+def test_replicas_agree_on_updates_that_were_divided(master, rng):
+    """By different numbers: the sender's, and all subtract the same message."""
+    aware = replace(master, staleness_aware=True)
+    peers, vectors = make_peers(aware, 2)
+    late = deque()
+    for position in range(1, 12):
+        messages = []
+        for peer, vector in zip(peers, vectors, strict=True):
+            update = rng.normal(0, 0.02, N).astype(np.float32)
+            vector -= update
+            peer.heed_staleness(update, position)
+            messages.append(peer.share(update, iteration=position, position=position))
+        peers[0].receive(1, messages[1])
+        late.append(messages[0])
+        if len(late) > 3:
+            peers[1].receive(0, late.popleft())
+    for message in late:
+        peers[1].receive(0, message)
+    for peer in peers:
+        peer.conclude(11)
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
 
 
 def test_what_is_clipped_off_the_residual_is_taken_back(master):
