@@ -15,6 +15,7 @@ _HOMES = {
         "BlockMomentumTrainingMaster",
         "DiLoCoTrainingMaster",
         "ParameterAveragingTrainingMaster",
+        "PowerSGDTrainingMaster",
         "SharedTrainingMaster",
     ),
     "daskdl.data.dataset": ("DataSet",),

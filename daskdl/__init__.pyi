@@ -7,6 +7,7 @@ from daskdl.cluster.masters.options import (
     BlockMomentumTrainingMaster,
     DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 from daskdl.data.dataset import DataSet
@@ -479,6 +480,7 @@ __all__ = [
     "PlainDropout",
     "PolySchedule",
     "PoolHelperVertex",
+    "PowerSGDTrainingMaster",
     "PreprocessorVertex",
     "PrimaryCapsules",
     "RGBtoGrayscaleDataSetPreProcessor",

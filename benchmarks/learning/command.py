@@ -17,7 +17,10 @@ from benchmarks.learning.replicas import Learned
 from benchmarks.learning.tasks import TASKS, Task
 from daskdl.cluster.masters.options import training_master
 
-MASTERS = ("shared", "averaging", "block_momentum", "diloco", "allreduce")
+MASTERS = (
+    *("shared", "averaging", "block_momentum", "diloco"),
+    *("allreduce", "powersgd"),
+)
 ALONE = "one process"
 
 

@@ -35,5 +35,5 @@ def learned(
     if isinstance(master, ParameterAveragingTrainingMaster):
         return averaged(master, task, n, seed)
     if isinstance(master, AllReduceTrainingMaster):
-        return added_up(task, n, seed)
+        return added_up(master, task, n, seed)
     raise TypeError(f"learned: no lockstep for a {type(master).__name__}.")

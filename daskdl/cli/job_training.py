@@ -11,6 +11,7 @@ from daskdl.cluster.masters.options import (
     BlockMomentumTrainingMaster,
     DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
     TrainingMaster,
     training_master,
@@ -50,12 +51,20 @@ class Training(Conf):
     """
 
     master: Annotated[
-        Literal["shared", "averaging", "block_momentum", "diloco", "allreduce"],
+        Literal[
+            "shared",
+            "averaging",
+            "block_momentum",
+            "diloco",
+            "allreduce",
+            "powersgd",
+        ],
         Field(
             description="shared: workers exchange compressed updates without waiting; "
             "averaging: they average their parameters every few minibatches; "
             "block_momentum, diloco: and go on with momentum from there; "
-            "allreduce: they average their gradients before every update."
+            "allreduce: they average their gradients before every update; powersgd: "
+            "likewise, with gradients of low rank."
         ),
     ] = "shared"
     epochs: Annotated[Count, Field(description="Passes over the training data.")] = 1
@@ -164,6 +173,23 @@ class Training(Conf):
             "alone will lead."
         ),
     ] = None
+    matrix_rank: Annotated[
+        Count | None, Field(description="powersgd: rank of a gradient that travels.")
+    ] = None
+    start_compress_iteration: Annotated[
+        Index | None,
+        Field(
+            description="powersgd: of how many first iterations of the network whole "
+            "gradients travel."
+        ),
+    ] = None
+    min_compression_rate: Annotated[
+        Positive | None,
+        Field(
+            description="powersgd: how many times shorter a gradient must become; "
+            "others travel whole."
+        ),
+    ] = None
     worker_prefetch_num_batches: Annotated[
         Index | None, Field(description="Minibatches that a worker reads ahead.")
     ] = None
@@ -219,6 +245,7 @@ _MASTERS = {
     "block_momentum": BlockMomentumTrainingMaster,
     "diloco": DiLoCoTrainingMaster,
     "allreduce": AllReduceTrainingMaster,
+    "powersgd": PowerSGDTrainingMaster,
 }
 _MASTER_OPTIONS = tuple(
     name

@@ -23,6 +23,7 @@ from daskdl.cluster.exchanges.base import ClusterExchange, Stage
 from daskdl.cluster.exchanges.block_momentum import BlockMomentumExchange
 from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
+from daskdl.cluster.exchanges.power_sgd import PowerSgdExchange
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
@@ -30,6 +31,7 @@ from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 from daskdl.cluster.orders import EndEpoch, Finish, Restore, SessionSpec, TrainPhase
@@ -168,11 +170,14 @@ def _exchange(
         return ParameterAveragingExchange(
             rank, topic, mailbox, master, network.updater_state
         )
+    if isinstance(master, PowerSGDTrainingMaster):
+        return PowerSgdExchange(rank, topic, mailbox, master, network)
     if isinstance(master, AllReduceTrainingMaster):
         return AllReduceExchange(rank, topic, mailbox, master, network)
     raise OptionError(
         "Session: training_master must be a SharedTrainingMaster, a "
-        "ParameterAveragingTrainingMaster or an AllReduceTrainingMaster, got "
+        "ParameterAveragingTrainingMaster, an AllReduceTrainingMaster or a "
+        "PowerSGDTrainingMaster, got "
         f"{type(master).__name__}."
     )
 

@@ -9,7 +9,7 @@ from daskdl.cluster.bus import Topic
 from daskdl.cluster.exchanges.rounds import RoundsExchange
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_sum
-from daskdl.cluster.masters.dense_sum import Contribution
+from daskdl.cluster.masters.dense_sum import Contribution, Total
 from daskdl.cluster.masters.options import AllReduceTrainingMaster
 from daskdl.nn.network import Network
 
@@ -37,24 +37,11 @@ class AllReduceExchange(RoundsExchange):
         """Replace ``network.gradients`` by the sum over the examples of all members."""
         if self._rounds.is_alone:
             return examples
-        own = Contribution(
-            # Of several iterations of one minibatch, which truncated backpropagation
-            # through time makes, the first one counts it.
-            position=self._trained + (examples > 0),
-            **self._workload.left_after(self._trained),
-            examples=examples,
-            iteration_count=network.iteration_count,
-        )
+        own = self._contribution(network, examples)
         brought = self._weighted(network.gradients, examples)
         total = self._rounds.take("add up gradients in", own, [brought], plain_sum)
-        self._note(total)
-        sum_examples = sum(item.examples for item in total.contributions.values())
-        if total.vectors is not None:
-            [gradients] = total.vectors
-            for span in self._running:
-                gradients[span] /= sum_examples
-            network.gradients[...] = to_device(gradients, network.gradients)
-        return sum_examples
+        gradients = total.vectors[0] if total.vectors else None
+        return self._take_over(network, total, gradients)
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:
         """Count the minibatch."""
@@ -70,6 +57,27 @@ class AllReduceExchange(RoundsExchange):
         if total := self.gradients(network, 0):
             network.learn(total)
             network.finish_iteration()
+
+    def _contribution(self, network: Network[Any], examples: int) -> Contribution:
+        return Contribution(
+            # Of several iterations of one minibatch, which truncated backpropagation
+            # through time makes, the first one counts it.
+            position=self._trained + (examples > 0),
+            **self._workload.left_after(self._trained),
+            examples=examples,
+            iteration_count=network.iteration_count,
+        )
+
+    def _take_over(
+        self, network: Network[Any], total: Total, gradients: FloatArray | None
+    ) -> int:
+        """Note a round, and write what gradients came to; return all its examples."""
+        self._note(total)
+        if gradients is not None:
+            for span in self._running:
+                gradients[span] /= total.examples
+            network.gradients[...] = to_device(gradients, network.gradients)
+        return total.examples
 
     def _weighted(self, gradients: FloatArray, examples: int) -> FloatArray:
         """Return what we bring, in main memory: what moves statistics is no sum yet."""

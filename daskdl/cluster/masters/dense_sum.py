@@ -113,6 +113,11 @@ class Total:
     vectors: list[FloatArray] | None = None
 
     @property
+    def examples(self) -> int:
+        """Over how many examples all have brought something."""
+        return sum(item.examples for item in self.contributions.values())
+
+    @property
     def is_last(self) -> bool:
         """Whether nobody had anything left, so that the phase is over.
 

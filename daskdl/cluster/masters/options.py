@@ -131,9 +131,9 @@ class SharedTrainingMaster(TrainingMaster):
         waits for it. ``None`` waits a moment for those that are a little behind, and
         not at all for the slow.
     staleness_aware : bool
-        Whether a worker divides each update by how many minibatches its peers are
-        behind in what it has seen of them, on average, before it is subtracted anywhere.
-        See design 0044.
+        Whether a worker divides each update, before it is subtracted anywhere, by how
+        many minibatches its peers are behind in what it has seen of them, on average;
+        see design 0044.
     encoding_debug_mode : bool
         Whether each encoded message comes with an event that tells how large the
         residual was beside the threshold, and a line in the worker's log. Slow: for
@@ -144,9 +144,10 @@ class SharedTrainingMaster(TrainingMaster):
     Strom, "Scalable distributed DNN training using commodity GPU cloud computing",
     2015; Basu et al., "Qsparse-local-SGD", 2019, for local steps between messages;
     Zhang et al., "Staleness-aware async-SGD for distributed deep learning", 2015, whose
-    server divides what comes, where we divide what goes; DL4J's SharedTrainingMaster. Where we differ from it: own updates are not encoded,
-    no quantum is lost when the encoding changes, and residuals last as long as the fit,
-    and from fit to fit of a front end, not only for an epoch.
+    server divides what comes, where we divide what goes; DL4J's SharedTrainingMaster.
+    Where we differ from it: own updates are not encoded, no quantum is lost when the
+    encoding changes, and residuals last as long as the fit, and from fit to fit of a
+    front end, not only for an epoch.
     """
 
     threshold_algorithm: ThresholdAlgorithm = field(
@@ -289,12 +290,53 @@ class AllReduceTrainingMaster(TrainingMaster):
         return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class PowerSGDTrainingMaster(AllReduceTrainingMaster):
+    """Average approximations of low rank of the gradients before every update.
+
+    As :class:`AllReduceTrainingMaster`, with far shorter messages: a gradient of shape
+    (rows, columns) travels as two factors, of ``rows + columns`` numbers for each rank.
+    What an approximation leaves out, each worker adds to its next gradient. Workers
+    hold the same parameters at any time.
+
+    Parameters
+    ----------
+    matrix_rank : int
+        Of the approximations. Higher ones learn more from longer messages.
+    start_compress_iteration : int
+        How many first iterations of the network average whole gradients: it learns most
+        then.
+    min_compression_rate : float
+        How many times shorter the factors must be; what is shortened less travels
+        whole, as biases and running statistics do.
+
+    References
+    ----------
+    Vogels, Karimireddy, Jaggi, "PowerSGD: Practical low-rank gradient compression for
+    distributed optimization", 2019; the last two options are those of PyTorch's hook.
+    """
+
+    matrix_rank: int = 2
+    start_compress_iteration: int = 10
+    min_compression_rate: float = 2.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        who = type(self).__name__
+        check_count(who, "matrix_rank", self.matrix_rank)
+        check_at_least(
+            who, "start_compress_iteration", self.start_compress_iteration, 0
+        )
+        check_positive(who, "min_compression_rate", self.min_compression_rate)
+
+
 _MASTERS: dict[str, type[TrainingMaster]] = {
     "shared": SharedTrainingMaster,
     "averaging": ParameterAveragingTrainingMaster,
     "block_momentum": BlockMomentumTrainingMaster,
     "diloco": DiLoCoTrainingMaster,
     "allreduce": AllReduceTrainingMaster,
+    "powersgd": PowerSGDTrainingMaster,
 }
 _ALGORITHMS: dict[str, type] = {
     "adaptive": AdaptiveThresholdAlgorithm,
@@ -316,7 +358,7 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
 
     Parameters
     ----------
-    kind : {'shared', 'averaging', 'block_momentum', 'diloco', 'allreduce'}
+    kind : {'shared', 'averaging', 'block_momentum', 'diloco', 'allreduce', 'powersgd'}
         Which master.
     options : mapping
         Its options; ``threshold_algorithm`` and ``residual_post_processor`` are

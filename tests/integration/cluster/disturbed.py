@@ -22,6 +22,7 @@ from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 from daskdl.data.dataset import DataSet
@@ -44,6 +45,7 @@ MASTERS = {
         averaging_frequency=4, start_timeout_s=60, peer_timeout_s=20
     ),
     "allreduce": AllReduceTrainingMaster(start_timeout_s=60, peer_timeout_s=20),
+    "powersgd": PowerSGDTrainingMaster(start_timeout_s=60, peer_timeout_s=20),
 }
 
 

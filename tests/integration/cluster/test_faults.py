@@ -11,6 +11,7 @@ from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 from daskdl.errors import WorkerLostError
@@ -23,6 +24,7 @@ MASTERS = {
     "averaging": ParameterAveragingTrainingMaster(averaging_frequency=4),
     "block_momentum": BlockMomentumTrainingMaster(averaging_frequency=4),
     "allreduce": AllReduceTrainingMaster(),
+    "powersgd": PowerSGDTrainingMaster(),
 }
 EXAMPLES, EPOCHS = 12_000, 3
 

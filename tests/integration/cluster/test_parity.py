@@ -19,6 +19,7 @@ from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 from daskdl.nn.conf.updaters import Sgd
@@ -31,6 +32,7 @@ MASTERS = [
     ),
     pytest.param(BlockMomentumTrainingMaster(), id="block_momentum"),
     pytest.param(AllReduceTrainingMaster(), id="allreduce"),
+    pytest.param(PowerSGDTrainingMaster(), id="powersgd"),
 ]
 
 

@@ -12,6 +12,7 @@ from daskdl import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 
@@ -108,6 +109,12 @@ def test_the_command_refuses_a_master_that_there_is_not(capsys):
     with pytest.raises(SystemExit):
         main(["--master", "averaging,gossip"])
     assert "must be of shared, averaging" in capsys.readouterr().err
+
+
+def test_low_rank_sends_both_factors_and_the_biases():
+    two = learned(PowerSGDTrainingMaster(matrix_rank=1), task(), 2, 0, 0)
+    assert two.message_bytes == 4 * (64 + 96 + 96 + 10 + 96 + 10)
+    assert two.end > 0.8
 
 
 def test_the_command_prints_a_row_for_each_number_of_workers(capsys):

@@ -17,6 +17,7 @@ from daskdl.cluster.masters.options import (
     BlockMomentumTrainingMaster,
     DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 from daskdl.data.sources.source import SourceOptions
@@ -162,6 +163,12 @@ def test_gradients_may_be_averaged_before_the_updater(job_values):
     assert master == AllReduceTrainingMaster(peer_timeout_s=3.0)
 
 
+def test_gradients_may_be_of_low_rank(job_values):
+    job_values["training"].update(master="powersgd", matrix_rank=4)
+    master = Job.model_validate(job_values).training.training_master()
+    assert master == PowerSGDTrainingMaster(matrix_rank=4)
+
+
 def test_the_training_master_keeps_its_own_defaults(job_values):
     master = Job.model_validate(job_values).training.training_master()
     assert master == SharedTrainingMaster()
@@ -175,6 +182,7 @@ def test_the_training_master_keeps_its_own_defaults(job_values):
         BlockMomentumTrainingMaster,
         DiLoCoTrainingMaster,
         AllReduceTrainingMaster,
+        PowerSGDTrainingMaster,
     ],
 )
 def test_every_option_of_a_master_can_stand_in_a_job(master):

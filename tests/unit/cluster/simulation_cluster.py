@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from daskdl.arrays.flat import ParamLayout
 from daskdl.cluster import driver, kept_network, phase, session
 from daskdl.cluster.complaints import Complaint, Complaints
 from daskdl.cluster.exchanges import base, gradient_sharing, parameter_averaging
@@ -75,6 +76,11 @@ class TallyNetwork:
     def copy(self) -> "TallyNetwork":
         epochs = self.params.size // self._examples
         return TallyNetwork(self._examples, epochs, self.params.dtype, self._put)
+
+    @property
+    def layout(self) -> ParamLayout:
+        """One row: of rank 1 as it is."""
+        return ParamLayout.of({"counts": (1, self.params.size)})
 
     def keeping_threads(self) -> AbstractContextManager[None]:
         """There are none."""

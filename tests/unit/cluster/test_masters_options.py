@@ -7,6 +7,7 @@ from daskdl.cluster.masters.options import (
     BlockMomentumTrainingMaster,
     DiLoCoTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
     training_master,
 )
@@ -76,6 +77,24 @@ def test_plain_values_make_a_master():
 def test_plain_values_make_a_master_that_adds_up_gradients():
     master = training_master("allreduce", {"elastic": False})
     assert master == AllReduceTrainingMaster(elastic=False)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("matrix_rank", 0),
+        ("start_compress_iteration", -1),
+        ("min_compression_rate", 0),
+    ],
+)
+def test_an_illegal_value_of_low_rank_is_refused_by_name(option, value):
+    with pytest.raises(OptionError, match=f"PowerSGDTrainingMaster: {option} must be"):
+        PowerSGDTrainingMaster(**{option: value})
+
+
+def test_plain_values_make_a_master_of_low_rank():
+    master = training_master("powersgd", {"matrix_rank": 4})
+    assert master == PowerSGDTrainingMaster(matrix_rank=4)
 
 
 def test_who_only_looks_on_goes_on_with_the_same_run():

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from daskdl.arrays.flat import ParamLayout
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
     ParameterAveragingTrainingMaster,
+    PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
@@ -22,6 +24,7 @@ from daskdl.errors import WorkerLostError
 from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 from tests.unit.cluster.simulation_cluster import (
     Fate,
+    TallyNetwork,
     Worker,
     numbered_data,
     simulate,
@@ -65,14 +68,24 @@ def all_reduce(rng):
     return AllReduceTrainingMaster(worker_prefetch_num_batches=0)
 
 
+def power_sgd(rng):
+    return PowerSGDTrainingMaster(
+        matrix_rank=1,
+        start_compress_iteration=rng.choice([0, 2, 10]),
+        min_compression_rate=0.5,
+        worker_prefetch_num_batches=0,
+    )
+
+
 MASTERS = {
     "averaging": averaging,
     "block_momentum": block_momentum,
     "sharing": sharing,
     "all_reduce": all_reduce,
+    "power_sgd": power_sgd,
 }
 # Replicas hold the same bits whenever a phase ends.
-IN_STEP = ["averaging", "block_momentum", "all_reduce"]
+IN_STEP = ["averaging", "block_momentum", "all_reduce", "power_sgd"]
 
 
 def random_data(rng):
@@ -258,14 +271,34 @@ def test_survivors_in_step_end_each_phase_with_equal_bits(monkeypatch, seed, mas
 
 @pytest.mark.parametrize("seed", QUICK)
 @pytest.mark.parametrize("fit", [healthy_fit, disturbed_fit])
+@pytest.mark.parametrize("master", ["all_reduce", "power_sgd"])
 def test_adding_up_trains_each_example_once_or_tells_that_it_was_repeated(
-    monkeypatch, seed, fit
+    monkeypatch, seed, fit, master
 ):
-    outcome = fit(monkeypatch, seed, all_reduce)
+    outcome = fit(monkeypatch, seed, MASTERS[master], dtype=np.float64)
     assert outcome.error is None
-    repeated = outcome.network.params.sum() - outcome.network.params.size
-    assert outcome.network.params.min() == 1.0
-    assert repeated <= outcome.report.repeated_examples
+    # A factor times the other is the number to rounding.
+    counts = outcome.network.params.round(9)
+    assert counts.min() == 1.0
+    assert counts.sum() - counts.size <= outcome.report.repeated_examples
+
+
+def cut_into_a_matrix(network):
+    columns = network.params.size // 6
+    rest = network.params.size - 6 * columns
+    return ParamLayout.of({"W": (6, columns), "b": (rest,)})
+
+
+@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("fit", [healthy_fit, disturbed_fit])
+def test_survivors_hold_the_same_bits_where_much_is_left_out(monkeypatch, seed, fit):
+    """Errors are each one's own, what is told is not; also when somebody dies."""
+    monkeypatch.setattr(TallyNetwork, "layout", property(cut_into_a_matrix))
+    outcome = fit(monkeypatch, seed, power_sgd)
+    assert outcome.error is None
+    assert_phases_end_equal(outcome)
+    report = outcome.report
+    assert report.examples - report.repeated_examples == outcome.network.params.size
 
 
 @pytest.mark.parametrize("seed", QUICK)

@@ -1,0 +1,77 @@
+"""Adding up gradients of low rank before each update, in two rounds an iteration."""
+
+from typing import Any
+
+from daskdl.arrays.namespace import to_device, to_host
+from daskdl.cluster.bus import Topic
+from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
+from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.combining import plain_sum
+from daskdl.cluster.masters.low_rank import matrices
+from daskdl.cluster.masters.options import PowerSGDTrainingMaster
+from daskdl.cluster.masters.power_sgd import PowerSgd
+from daskdl.cluster.workload import Workload
+from daskdl.nn.network import Network
+
+
+class PowerSgdExchange(AllReduceExchange):
+    """Two rounds an iteration: one for the left factors, one for all the rest.
+
+    Who dies between them counts as not having had its minibatch: it has a part in
+    which directions are told, and none in what is told of them. What all that are left
+    hold of the second round decides, as where gradients are added up.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        topic: Topic,
+        mailbox: Mailbox,
+        master: PowerSGDTrainingMaster,
+        network: Network[Any],
+    ) -> None:
+        super().__init__(rank, topic, mailbox, master, network)
+        running = {slot.name for slot in network.running_slots}
+        found = matrices(
+            [slot for slot in network.layout if slot.name not in running],
+            master.matrix_rank,
+            master.min_compression_rate,
+        )
+        self._start = master.start_compress_iteration
+        self._rule = PowerSgd(network.params.size, found, network.params.dtype)
+        self._known: frozenset[int] = frozenset()  # members that hold the same Q
+
+    def begin(
+        self, network: Network[Any], members: frozenset[int], workload: Workload
+    ) -> None:
+        """Start a phase; where somebody is new, none goes on from the last Q."""
+        if not members <= self._known:
+            self._rule.restart()
+        self._known = members
+        super().begin(network, members, workload)
+
+    def gradients(self, network: Network[Any], examples: int) -> int:
+        """Replace ``network.gradients`` by what the sum of all is approximated by."""
+        if self._rounds.is_alone:
+            self._go_on_alone(network, examples)
+            return examples
+        is_early = network.iteration_count < self._start
+        if is_early or not self._rule.approximates:
+            return super().gradients(network, examples)
+        own = self._contribution(network, examples)
+        first = self._rule.first(self._weighted(network.gradients, examples), examples)
+        total = self._rounds.take("add up left factors in", own, [first], plain_sum)
+        if total.vectors is None:
+            return self._take_over(network, total, None)
+        second = self._rule.second(total.vectors[0])
+        total = self._rounds.take("add up right factors in", own, second, plain_sum)
+        if total.vectors is None:
+            return self._take_over(network, total, None)
+        gradients = self._rule.take(total.vectors, examples)
+        return self._take_over(network, total, gradients)
+
+    def _go_on_alone(self, network: Network[Any], examples: int) -> None:
+        """Catch up on what was left out for the sake of others."""
+        if self._rule.has_error:
+            whole = self._rule.whole(to_host(network.gradients), examples)
+            network.gradients[...] = to_device(whole, network.gradients)
