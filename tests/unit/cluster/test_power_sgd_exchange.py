@@ -102,3 +102,12 @@ def test_who_is_left_alone_adds_what_was_left_out_once(network):
     whole = network.gradients.copy()
     exchange.gradients(network, 2)
     np.testing.assert_array_equal(network.gradients, whole)
+
+
+def test_where_somebody_is_new_all_begin_with_one_q(network, monkeypatch):
+    exchange = exchange_on(ScriptedTopic(peers=(1, 2)), network)
+    restarts = []
+    monkeypatch.setattr(exchange._rule, "restart", lambda: restarts.append(phase))
+    for phase, members in enumerate(({0, 1}, {0}, {0, 2}, {0, 2}), 1):
+        exchange.begin(network, frozenset(members), Workload(phase, [], {}))
+    assert restarts == [3]
