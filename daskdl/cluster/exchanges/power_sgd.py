@@ -1,5 +1,6 @@
 """Adding up gradients of low rank before each update, in two rounds an iteration."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from daskdl.arrays.namespace import to_device, to_host
@@ -40,15 +41,29 @@ class PowerSgdExchange(AllReduceExchange):
         self._start = master.start_compress_iteration
         self._rule = PowerSgd(network.params.size, found, network.params.dtype)
         self._known: frozenset[int] = frozenset()  # members that hold the same Q
+        self._is_restored = False
 
     def begin(
         self, network: Network[Any], members: frozenset[int], workload: Workload
     ) -> None:
         """Start a phase; where somebody is new, none goes on from the last Q."""
-        if not members <= self._known:
+        if not (members <= self._known or self._is_restored):
             self._rule.restart()
-        self._known = members
+        self._known, self._is_restored = members, False
         super().begin(network, members, workload)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was left out of gradients so far, and the last Q."""
+        return dict(self._rule.state_dict()) if self._rule.approximates else {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was left out, and with a Q.
+
+        A member that is given none has another one for an iteration, which changes what
+        the sum of left factors tells and not that all take the same of it.
+        """
+        self._rule.load_state_dict(state)
+        self._is_restored = True
 
     def gradients(self, network: Network[Any], examples: int) -> int:
         """Replace ``network.gradients`` by what the sum of all is approximated by."""

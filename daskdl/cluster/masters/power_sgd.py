@@ -12,7 +12,7 @@ gets.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -78,6 +78,17 @@ class PowerSgd:
         """Begin with a Q that all members draw alike, as some may not know the last."""
         dtype = self._error.dtype
         self._right = [drawn(matrix).astype(dtype) for matrix in self._matrices]
+
+    def state_dict(self) -> dict[str, FloatArray]:
+        """Return what a later session needs to go on, copied: the error, and Q."""
+        return {"error": self._error.copy(), "right": _flat(self._right)}
+
+    def load_state_dict(self, state: Mapping[str, FloatArray]) -> None:
+        """Restore the result of :meth:`state_dict`; without an error there is none."""
+        shapes = [(matrix.columns, matrix.rank) for matrix in self._matrices]
+        self._right = _cut(state["right"], shapes)
+        self._error[...] = state.get("error", 0)
+        self.has_error = bool(self._error.any())
 
     def whole(self, gradients: FloatArray, examples: int) -> FloatArray:
         """Return gradients with all of the error, which is 0 from then on.

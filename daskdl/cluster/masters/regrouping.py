@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Parts of a sum, of which each member has another. All else is alike, or any one does.
-ADDS_UP = frozenset({"residual"})
+ADDS_UP = frozenset({"error", "residual"})
 
 
 def regrouped(

@@ -162,6 +162,27 @@ def test_a_newcomer_and_the_others_begin_with_one_q(rng):
     )
 
 
+def test_members_that_are_restored_go_on_with_the_same_bits(rng):
+    members, later = rules(2), rules(2)
+    iteration(members, drawn_gradients(rng, 2), [8, 4])
+    for there, here in zip(later, members, strict=True):
+        there.load_state_dict(here.state_dict())
+    gradients = drawn_gradients(rng, 2)
+    expected = iteration(members, gradients, [8, 4])
+    np.testing.assert_array_equal(iteration(later, gradients, [8, 4]), expected)
+    np.testing.assert_array_equal(later[1].error, members[1].error)
+
+
+def test_a_member_without_what_was_left_out_has_the_last_q(rng):
+    before, later = rules(1)[0], rules(1)[0]
+    iteration([before], drawn_gradients(rng, 1), [8])
+    later.load_state_dict({"right": before.state_dict()["right"]})
+    before.whole(np.zeros(LAYOUT.size), 1)
+    gradient = drawn_gradients(rng, 1)[0]
+    np.testing.assert_array_equal(later.first(gradient, 8), before.first(gradient, 8))
+    assert not later.has_error
+
+
 def test_a_number_that_is_none_is_not_hidden(rng):
     gradients = drawn_gradients(rng, 2)
     gradients[0][3] = np.nan

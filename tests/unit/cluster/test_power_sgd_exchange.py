@@ -111,3 +111,14 @@ def test_where_somebody_is_new_all_begin_with_one_q(network, monkeypatch):
     for phase, members in enumerate(({0, 1}, {0}, {0, 2}, {0, 2}), 1):
         exchange.begin(network, frozenset(members), Workload(phase, [], {}))
     assert restarts == [3]
+
+
+def test_who_was_restored_goes_on_from_its_q(network, monkeypatch):
+    earlier = exchange_on(ScriptedTopic(peers=(1,)), network)
+    exchange = exchange_on(ScriptedTopic(peers=(1, 2)), network)
+    exchange.load_state_dict(earlier.state_dict())
+    restarts = []
+    monkeypatch.setattr(exchange._rule, "restart", lambda: restarts.append(phase))
+    for phase, members in enumerate(({0, 2}, {0, 2}, {0, 1}), 1):
+        exchange.begin(network, frozenset(members), Workload(phase, [], {}))
+    assert restarts == [3]
