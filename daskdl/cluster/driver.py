@@ -274,9 +274,11 @@ class Driver:
             self._members.lose(address)
             self._noticed[rank] = self._fit.time_s
             self._untold.add(rank)
+        memory, address_of = self._members.memory, self._members.address_of
+        is_full = any(memory.reason(address_of(rank)) for rank in self._untold)
         self._tell_lost_members([LostMember(r, (), 0) for r in sorted(self._untold)])
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
-        if not timeout_s or not self._kept.go_back():
+        if not timeout_s or not self._kept.go_back(is_memory_full=is_full):
             raise WorkerLostError(*error.args) from error
         logger.warning("%s Workers are waited for, %g s at most.", error, timeout_s)
         if not self._members.start_again(state, timeout_s):

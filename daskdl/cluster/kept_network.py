@@ -12,8 +12,11 @@ from daskdl.training.state import NetworkState
 
 # Of the time of a fit, for snapshots that nobody else asked for.
 SHARE = 0.02
-# Fits that kill their workers, because they need too much memory, would go on for ever.
-MOST_RETURNS = 10
+# To one network. Fits that kill their workers would go on for ever; those whose workers
+# are killed by others end an epoch some time.
+MOST_RETURNS = 50
+# Of these, after workers whose memory was nearly full: others will fare no better.
+MOST_FULL_RETURNS = 10
 
 
 class NobodyLeftError(WorkerLostError):
@@ -62,6 +65,7 @@ class KeptNetwork:
         self._kept_s = time.monotonic()
         self._cost_s = 0.0
         self._returns = 0
+        self._full_returns = 0
 
     def keep(
         self, state: NetworkState, standing: Standing, examples: int, cost_s: float
@@ -69,15 +73,22 @@ class KeptNetwork:
         """Take over a snapshot that took `cost_s`."""
         self.state, self.standing, self.examples = state, standing, examples
         self._kept_s, self._cost_s = time.monotonic(), cost_s
-        self._returns = 0
+        self._returns = self._full_returns = 0
 
     def is_due(self) -> bool:
         """Return whether a snapshot costs little, measured by what may be lost."""
         return self._cost_s <= SHARE * (time.monotonic() - self._kept_s)
 
-    def go_back(self) -> bool:
-        """Note that the fit goes on from here; False if it did too often."""
+    def go_back(self, *, is_memory_full: bool = False) -> bool:
+        """Note that the fit goes on from here; False if it did too often.
+
+        Parameters
+        ----------
+        is_memory_full : bool
+            Whether that ended the members, as far as is known.
+        """
         self._returns += 1
+        self._full_returns += is_memory_full
         # So that the next epoch is not lost again.
         self._cost_s = 0.0
-        return self._returns <= MOST_RETURNS
+        return self._returns <= MOST_RETURNS and self._full_returns <= MOST_FULL_RETURNS

@@ -1,7 +1,6 @@
 """The members of a session as the driver sees them: tasks, addresses, orders."""
 
 import logging
-import math
 import time
 import uuid
 from collections import deque
@@ -39,6 +38,7 @@ from daskdl.cluster.orders import (
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial, trial_of
+from daskdl.cluster.replacements import await_replacements
 from daskdl.cluster.reports import (
     DriverEvent,
     LeftOut,
@@ -66,8 +66,6 @@ from daskdl.training.state import NetworkState
 
 logger = logging.getLogger(__name__)
 
-# Those who come back together join together.
-GATHER_S = 5.0
 STOP_TIMEOUT_S = 5.0
 SESSION_ADVICE = "Start again, from the last checkpoint if there is one."
 # Above tasks of other users that came later: a session waits for all its members.
@@ -275,8 +273,7 @@ class SessionMembers:
         state : NetworkState
             From where they go on.
         timeout_s : float
-            How long to wait for the first of them. When it has come, as many as there
-            were are waited for a moment longer.
+            As :func:`~daskdl.cluster.replacements.await_replacements` takes it.
 
         Returns
         -------
@@ -284,15 +281,9 @@ class SessionMembers:
             False if nobody came.
         """
         wanted = max(1, self._n_members)
-        end_s = time.monotonic() + timeout_s
-        first_s = math.inf
+        present = self._selection.suitable
         with ask_for(self._client, wanted):
-            while len(there := self._able()) < wanted:
-                now = time.monotonic()
-                first_s = min(first_s, now) if there else math.inf
-                if now > (first_s + GATHER_S if there else end_s):
-                    break
-                time.sleep(LOOK_AGAIN_S)
+            there = await_replacements(self._able, present, wanted, timeout_s)
             if there:
                 self._start_on(there, state)
         return bool(there)

@@ -10,7 +10,7 @@ from distributed import KilledWorker
 from daskdl.cluster import driver as driver_module
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.full_memory import FullMemory
-from daskdl.cluster.kept_network import MOST_RETURNS
+from daskdl.cluster.kept_network import MOST_FULL_RETURNS, MOST_RETURNS
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.member_states import MemberStates
 from daskdl.cluster.orders import EndEpoch, Finish, Restore
@@ -422,6 +422,14 @@ def test_workers_that_go_again_and_again_end_the_fit(returning):
     with pytest.raises(WorkerLostError, match="at least one worker must be left"):
         returning.fit(3, shuffle=False)
     assert len(returning.report.rejoined) == MOST_RETURNS
+
+
+def test_workers_that_go_with_their_memory_full_end_the_fit_sooner(returning):
+    returning._members.goes = 100
+    returning._members.memory.reason = lambda address: "its memory was nearly full"
+    with pytest.raises(WorkerLostError, match="its memory was nearly full"):
+        returning.fit(3, shuffle=False)
+    assert len(returning.report.rejoined) == MOST_FULL_RETURNS
 
 
 def test_nobody_is_waited_for_where_that_is_not_wanted(returning):

@@ -3,7 +3,12 @@
 import pytest
 
 from daskdl.cluster import kept_network
-from daskdl.cluster.kept_network import MOST_RETURNS, KeptNetwork, Standing
+from daskdl.cluster.kept_network import (
+    MOST_FULL_RETURNS,
+    MOST_RETURNS,
+    KeptNetwork,
+    Standing,
+)
 from daskdl.nn.fitting.run_state import RunPosition
 
 BEGINNING = Standing(RunPosition())
@@ -42,9 +47,12 @@ def test_after_a_return_the_next_snapshot_is_due_at_once(clock):
     assert kept.is_due()
 
 
-def test_a_fit_returns_to_one_network_a_few_times_only(clock):
+@pytest.mark.parametrize(
+    ("is_memory_full", "most"), [(False, MOST_RETURNS), (True, MOST_FULL_RETURNS)]
+)
+def test_a_fit_returns_to_one_network_so_many_times_only(clock, is_memory_full, most):
     kept = KeptNetwork(None, BEGINNING)
-    returns = [kept.go_back() for _ in range(MOST_RETURNS + 1)]
-    assert returns == [True] * MOST_RETURNS + [False]
+    returns = [kept.go_back(is_memory_full=is_memory_full) for _ in range(most + 1)]
+    assert returns == [True] * most + [False]
     kept.keep(None, BEGINNING, 8, cost_s=1.0)
-    assert kept.go_back()
+    assert kept.go_back(is_memory_full=is_memory_full)
