@@ -41,6 +41,7 @@ JOIN_TIMEOUT_S = 2.0
 # A newcomer imports daskdl first. Who leaves waits at most so long for a worker that
 # is stopped; it stops its plugins when it goes on.
 START_TIMEOUT_S = 60.0
+REACH_AGAIN_S = 0.5
 STOP_TIMEOUT_S = 5.0
 
 
@@ -197,7 +198,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         return task
 
     async def _give_plugins(self, address: str) -> None:
-        wrong = await self._in_words(self._start_on(address), START_TIMEOUT_S)
+        wrong = await self._in_words(self._reach(address), START_TIMEOUT_S)
         if address not in self._scheduler.workers:
             return
         self.newcomers[address] = wrong
@@ -208,6 +209,20 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
                 address,
                 wrong,
             )
+
+    async def _reach(self, address: str) -> str | None:
+        """Start the plugins on a worker; try again as long as it is there.
+
+        A connection that breaks says nothing of what the worker can do. Mostly it was
+        killed, which the scheduler learns in a moment.
+        """
+        while True:
+            try:
+                return await self._start_on(address)
+            except OSError:
+                await asyncio.sleep(REACH_AGAIN_S)
+                if address not in self._scheduler.workers:
+                    return None
 
     async def _start_on(self, address: str) -> str | None:
         """Start the plugins on a worker; return in words why it cannot take them."""

@@ -82,12 +82,12 @@ class WorkerProcesses:
                     process.kill()
             threading.Event().wait(0.05)
 
-    def spawn(self, **environment: str) -> subprocess.Popen[bytes]:
+    def spawn(self, *options: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start one more worker, and do not wait for it."""
         command = [sys.executable, "-m", "distributed.cli.dask_worker", self.address]
         command += ["--nanny" if self._nanny else "--no-nanny", "--no-dashboard"]
         command += ["--host", "127.0.0.1", "--nthreads", "1"]
-        command += ["--local-directory", str(self._folder)]
+        command += ["--local-directory", str(self._folder), *options]
         with (self._folder / f"worker-{len(self._processes)}.log").open("wb") as log:
             process = subprocess.Popen(
                 command, stderr=log, stdout=log, env={**os.environ, **environment}

@@ -6,6 +6,7 @@ from types import MethodType
 
 import pytest
 from distributed import Client, Worker
+from distributed.comm import CommClosedError
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.utils_test import async_poll_for, captured_logger, gen_cluster
 
@@ -97,6 +98,44 @@ async def test_no_code_is_sent_to_a_newcomer_with_another_python(
     async with Worker(scheduler.address) as late:
         await async_poll_for(lambda: plugin.newcomers, timeout=5)
         assert plugin.newcomers[late.address].startswith("Python 3.9.18, here 3.1")
+    del plugin._ask
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_a_newcomer_whose_connection_breaks_is_asked_again(
+    client, scheduler, worker
+):
+    async def break_once(self, address, function, *args):
+        self._ask = real
+        raise CommClosedError("closed")
+
+    await install(client)
+    plugin = scheduler.plugins[PLUGIN_NAME]
+    real = plugin._ask
+    plugin._ask = MethodType(break_once, plugin)
+    async with Worker(scheduler.address) as late:
+        await async_poll_for(lambda: plugin.newcomers, timeout=5)
+        assert plugin.newcomers[late.address] is None
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_a_newcomer_that_is_killed_at_once_is_not_called_unable(
+    client, scheduler, worker
+):
+    async def broken(self, address, function, *args):
+        asked.append(address)
+        raise CommClosedError("closed")
+
+    asked = []
+    await install(client)
+    plugin = scheduler.plugins[PLUGIN_NAME]
+    plugin._ask = MethodType(broken, plugin)
+    with captured_logger(scheduler_plugin.logger) as log:
+        async with Worker(scheduler.address) as late:
+            await async_poll_for(lambda: asked, timeout=5)
+        await async_poll_for(lambda: not plugin._tasks, timeout=5)
+    assert log.getvalue() == ""
+    assert late.address not in plugin.newcomers
     del plugin._ask
 
 
