@@ -12,6 +12,7 @@ import logging
 import platform
 import uuid
 from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from typing import Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
@@ -216,13 +217,11 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         A connection that breaks says nothing of what the worker can do. Mostly it was
         killed, which the scheduler learns in a moment.
         """
-        while True:
-            try:
+        while address in self._scheduler.workers:
+            with suppress(OSError):
                 return await self._start_on(address)
-            except OSError:
-                await asyncio.sleep(REACH_AGAIN_S)
-                if address not in self._scheduler.workers:
-                    return None
+            await asyncio.sleep(REACH_AGAIN_S)
+        return None
 
     async def _start_on(self, address: str) -> str | None:
         """Start the plugins on a worker; return in words why it cannot take them."""

@@ -1,4 +1,4 @@
-"""Run one cell in this process, and print what came of it as JSON."""
+"""Run cells in this process, and print what came of each as JSON."""
 
 import json
 import os
@@ -24,49 +24,56 @@ from tests.integration.cluster.faults.cells import (
 from tests.integration.cluster.faults.pool import Pool
 
 LEFT_WITHIN_S = 40.0
-WHOLE_WITHIN_S = 60.0
 MEMORY_LIMIT = "700MiB"
 
 
-def main(name: str, address: str = "") -> None:
-    """Run a cell; with an address as the client that is killed."""
-    cell = cell_named(name)
-    with tempfile.TemporaryDirectory() as folder:
-        if address:
-            as_client(cell, address, Path(folder))
-            return
-        sys.stdout.write(json.dumps(run_cell(cell, Path(folder))) + "\n")
+def main(names: list[str]) -> None:
+    """Run cells of one fault, one after the other, and print a line for each."""
+    cells = [cell_named(name) for name in names]
+    is_full = cells[0].fault is Fault.MEMORY
+    options = ["--memory-limit", MEMORY_LIMIT] if is_full else []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Pool(Path(folder), *options, nanny=is_full) as pool,
+    ):
+        # Compiles the kernels, and shows what a worker has after a fit anyway.
+        operations.counted_fit(pool.client, cells[0].master, [], epochs=1)
+        for cell in cells:
+            sys.stdout.write(json.dumps(run_cell(pool, cell)) + "\n")
+            sys.stdout.flush()
 
 
-def as_client(cell: Cell, address: str, folder: Path) -> None:
+def as_client(name: str, address: str, folder: str) -> None:
+    """Run a cell as the client that is killed."""
+
     def strike() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     with Client(address, set_as_default=False) as client:
-        operations.run(client, cell, strike, folder)
+        operations.run(client, cell_named(name), strike, Path(folder))
 
 
-def run_cell(cell: Cell, folder: Path) -> dict[str, Any]:
+def run_cell(pool: Pool, cell: Cell) -> dict[str, Any]:
     """Return how it ended, in how many seconds, what was counted, and what is left."""
-    is_full = cell.fault is Fault.MEMORY
-    options = ["--memory-limit", MEMORY_LIMIT] if is_full else []
     before = shared_memory()
-    with Pool(folder, *options, nanny=is_full) as pool:
-        # Compiles the kernels, and shows what a worker has after a fit anyway.
-        operations.counted_fit(pool.client, cell.master, [], epochs=1)
-        threads = thread_counts(pool.client)
-        start_s = time.monotonic()
-        ended, counted = outcome(pool, cell, folder)
-        wall_s = time.monotonic() - start_s
-        left = leftovers(pool, before, max(threads, default=0))
+    threads = max(thread_counts(pool.client), default=0)
+    start_s = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        ended, counted = outcome(pool, cell, Path(folder))
+    wall_s = time.monotonic() - start_s
+    pool.wait_for_timers()
+    pool.settle(is_cut=cell.fault is Fault.CUT)
+    left = leftovers(pool, before, threads)
     return {"ended": ended, "counted": counted, "wall_s": wall_s, "left": left}
 
 
 def outcome(pool: Pool, cell: Cell, folder: Path) -> tuple[str, str]:
     if cell.fault is Fault.CLIENT_KILLED:
         module = "tests.integration.cluster.faults.one_cell"
-        command = [sys.executable, "-m", module, cell.name, pool.address]
-        code = subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode
+        client = ["client", cell.name, pool.address, str(folder)]
+        command = [sys.executable, "-m", module, *client]
+        ended = subprocess.run(command, check=False, stderr=subprocess.DEVNULL)
+        code = ended.returncode
         return ("well" if code == -signal.SIGKILL else f"client: {code}"), ""
     strike = STRIKES.get(cell.fault)
     try:
@@ -79,9 +86,6 @@ def outcome(pool: Pool, cell: Cell, folder: Path) -> tuple[str, str]:
 
 def leftovers(pool: Pool, memory_before: set[str], most_threads: int) -> list[str]:
     """Return what is left on scheduler, workers and machine when all is quiet."""
-    end_s = time.monotonic() + WHOLE_WITHIN_S
-    while not pool.is_whole() and time.monotonic() < end_s:
-        threading.Event().wait(0.2)
 
     def look() -> list[str]:
         found = [*left_on(pool.client), *sorted(shared_memory() - memory_before)]
@@ -112,4 +116,7 @@ def shared_memory() -> set[str]:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "client":
+        as_client(*sys.argv[2:])
+    else:
+        main(sys.argv[1:])

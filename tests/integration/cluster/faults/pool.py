@@ -40,13 +40,26 @@ class Pool(WorkerProcesses):
     def __exit__(self, *error: object) -> None:
         self._is_over.set()
         self._supervisor.join()
-        for timer in self._timers:
-            timer.join()
+        self.wait_for_timers()
         super().__exit__(*error)
 
-    def is_whole(self) -> bool:
-        """Return whether two workers are there."""
-        return len(self.pids()) >= 2
+    def settle(self, *, is_cut: bool) -> None:
+        """Wait until two workers are there that nothing is wrong with.
+
+        Parameters
+        ----------
+        is_cut : bool
+            Whether those that are there do not reach each other.
+        """
+        for process in self._processes:
+            if process.poll() is None:
+                is_extra = process not in self._supervised
+                if is_cut or is_extra or is_stopped(process.pid):
+                    process.kill()
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while len(self.pids()) != 2 or any(map(is_stopped, self.pids().values())):
+            assert time.monotonic() < deadline, f"workers: {self.pids()}"
+            time.sleep(LOOK_EVERY_S)
 
     def later(self, delay_s: float, function: Any, *args: Any) -> None:
         """Call a function after a while, in another thread."""
@@ -54,12 +67,26 @@ class Pool(WorkerProcesses):
         self._timers.append(timer)
         timer.start()
 
+    def wait_for_timers(self) -> None:
+        """Wait until all has happened that is to happen later."""
+        while self._timers:
+            self._timers.pop().join()
+
     def _supervise(self) -> None:
         while not self._is_over.wait(LOOK_EVERY_S):
             self._supervised = [
                 self.spawn(*self._options) if one.poll() is not None else one
                 for one in self._supervised
             ]
+
+
+def is_stopped(pid: int) -> bool:
+    """Return whether a process was stopped, or is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] in "TZ"
 
 
 def kill_one(pool: Pool) -> None:

@@ -25,6 +25,8 @@ from tests.integration.cluster.faults.pool import Pool
 # Longer than a worker takes to come back: else the last one is struck as well.
 SELDOM_S = 15.0
 STOPPED_S = 5.0
+# How often the only one that is there is struck when its turn comes.
+ALL_GO = 0.2
 
 
 class Faults(threading.Thread):
@@ -49,7 +51,8 @@ class Faults(threading.Thread):
         while self.struck < self._faults and not self.is_over.wait(self._every_s):
             pids = self._pool.pids()
             others = sorted(pids.keys() - {self._spared})
-            if others:
+            # Most of the time one is left.
+            if len(pids) > 1 or (others and self._rng.random() < ALL_GO):
                 self._strike(pids[self._rng.choice(others)])
         self.is_over.set()
 
