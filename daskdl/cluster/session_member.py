@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from distributed import Future
 
+from daskdl.cluster.shared_state import SharedState
+
 
 @dataclass
 class SessionMember:
@@ -14,6 +16,8 @@ class SessionMember:
     ----------
     address : str
     future : Future
+    network : SharedState
+        From which it started.
     is_ready : bool
         Whether its task has started.
     partitions : set of int
@@ -24,6 +28,7 @@ class SessionMember:
 
     address: str
     future: Future
+    network: SharedState
     is_ready: bool = False
     partitions: set[int] = field(default_factory=set)
     trained: int = 0

@@ -48,7 +48,7 @@ from daskdl.cluster.reports import (
 )
 from daskdl.cluster.session import run_member
 from daskdl.cluster.session_member import SessionMember, seasoned
-from daskdl.cluster.shared_state import share_state
+from daskdl.cluster.shared_state import SharedState, share_state
 from daskdl.cluster.silent_workers import Heartbeat, heartbeats
 from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.plan import Minibatch
@@ -132,7 +132,7 @@ class SessionMembers:
         self._members: dict[int, SessionMember] = {}
         self._installed: frozenset[str] = frozenset()
         self._addresses_ever: dict[int, str] = {}
-        self._shared: list[Future] = []
+        self._shared: list[SharedState] = []
         self._reports = ReportQueue(client, self._spec.topic)
         # Whom we gave up or left out ourselves.
         self._own: deque[WorkerGone | LeftOut] = deque()
@@ -190,7 +190,8 @@ class SessionMembers:
                 self._calls.deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
             members = [member.future for member in self._members.values()]
-            cancel(self._client, members + self._shared)
+            networks = [future for shared in self._shared for future in shared.all]
+            cancel(self._client, members + networks)
             bus.uninstall(self._client, holder=self._spec.session)
         except (*GONE, RuntimeError):
             # The cluster or the client is closed, and the members give up by
@@ -275,10 +276,7 @@ class SessionMembers:
         timeout_s : float
             As :func:`~daskdl.cluster.replacements.await_replacements` takes it.
 
-        Returns
-        -------
-        has_started : bool
-            False if nobody came.
+        Returns whether somebody came.
         """
         wanted = max(1, self._n_members)
         present = self._selection.suitable
@@ -303,7 +301,7 @@ class SessionMembers:
         # Not on newcomers, who have shown the least so far.
         near = list(self.addresses.values()) or addresses
         shared = share_state(self._client, state, workers=near, priority=PRIORITY)
-        self._shared += shared.all
+        self._shared.append(shared)
         for address in addresses:
             rank = len(self._addresses_ever)
             self._addresses_ever[rank] = address
@@ -321,7 +319,7 @@ class SessionMembers:
                 retries=0,
                 priority=PRIORITY,
             )
-            self._members[rank] = SessionMember(address, future)
+            self._members[rank] = SessionMember(address, future, shared)
             self._reports.watch(rank, future)
         self._n_members = len(self._members)
 
@@ -349,7 +347,7 @@ class SessionMembers:
             self._calls.deliver(
                 {ranks[a]: (a, stop) for a in addresses}, STOP_TIMEOUT_S
             )
-            self._client.cancel([member.future for member in members])
+            self._cancel(members)
             for address in addresses:
                 self._shut_out(address)
 
@@ -359,9 +357,18 @@ class SessionMembers:
         rank = ranks.get(address)
         if rank is None:
             return None
-        self._client.cancel([self._members.pop(rank).future])
+        self._cancel([self._members.pop(rank)])
         self.order_all(MemberGone(rank=rank))
         return rank
+
+    def _cancel(self, members: Sequence[SessionMember]) -> None:
+        """Cancel tasks of members that went, and networks that no other came from."""
+        futures = [member.future for member in members]
+        left = [member.network for member in self._members.values()]
+        for shared in [one for one in self._shared if one not in left]:
+            self._shared.remove(shared)
+            futures += shared.all
+        self._client.cancel(futures)
 
     def next_event(self) -> DriverEvent | None:
         """Return the next report, or None when nothing came for a moment."""

@@ -263,6 +263,14 @@ def test_the_task_of_a_lost_member_is_cancelled(members, client):
     assert client.cancelled == [client.futures[1]]
 
 
+def test_the_network_that_only_lost_members_came_from_is_released(members, client):
+    """Else a fit in which many come and go keeps one for each of them."""
+    for address in "abc":
+        assert NETWORK not in client.cancelled
+        members.lose(address)
+    assert client.cancelled == [*client.futures, NETWORK]
+
+
 def test_the_address_of_a_lost_member_stays_known(members):
     members.lose("b")
     assert members.address_of(1) == "b"
