@@ -130,12 +130,12 @@ class SessionMembers:
             ahead_bytes=0 if fits else data.ahead_bytes(self.room),
         )
         self._members: dict[int, SessionMember] = {}
+        self._asked = frozenset(self._selection.suitable())  # to take the plugins
         self._installed: frozenset[str] = frozenset()
         self._addresses_ever: dict[int, str] = {}
         self._shared: list[SharedState] = []
         self._reports = ReportQueue(client, self._spec.topic)
-        # Whom we gave up or left out ourselves.
-        self._own: deque[WorkerGone | LeftOut] = deque()
+        self._own: deque[WorkerGone | LeftOut] = deque()  # by ourselves
         self._looked_s = time.monotonic()
         self._n_members = 0  # when some were started last
         self._data = data
@@ -143,7 +143,6 @@ class SessionMembers:
         self._calls = MemberCalls(client, self._spec.session, in_memory=in_memory)
         self._liveness = Liveness(master)
         self.memory = FullMemory()
-        # In words why: they begin no task, and so do not join.
         self.paused: dict[str, str] = {}
         self._long_paused = PausedWorkers(self._liveness.start_limit_s)
         self._trial: Trial | None = None
@@ -165,7 +164,8 @@ class SessionMembers:
             events=self._spec.topic,
             on_waiting=name_waiting("Session", "the fit starts", timeout_s),
         )
-        for address in sorted(set(self._selection.suitable()) - self._installed):
+        silent = self._asked.intersection(self._selection.suitable()) - self._installed
+        for address in sorted(silent):
             logger.warning(
                 "Session: %s must answer before the fit starts, it did not. The fit "
                 "starts without it.",
@@ -261,7 +261,10 @@ class SessionMembers:
             self._trial = trial_of(self._data, state)
             try:
                 self._selection.check(addresses, self._installed, self.paused)
-            except WorkerLostError as error:
+            except (WorkerLostError, StepTimeoutError, OptionError) as error:
+                # There were enough a moment ago. Those that come are waited for.
+                if self._asked == {*self._selection.suitable()}:
+                    raise
                 raise NobodyLeftError(*error.args) from error
         if addresses:
             self._start_on(addresses, state)
@@ -278,7 +281,7 @@ class SessionMembers:
 
         Returns whether somebody came.
         """
-        wanted = max(1, self._n_members)
+        wanted = max(self._selection.n_wanted, self._n_members)
         present = self._selection.suitable
         with ask_for(self._client, wanted):
             there = await_replacements(self._able, present, wanted, timeout_s)

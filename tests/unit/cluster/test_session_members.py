@@ -491,8 +491,22 @@ def test_members_that_do_not_hear_each_other_cost_the_later_one(
     assert "a has heard nothing from 'b' for 120 s" in caplog.text
 
 
+def test_those_that_come_as_all_go_before_the_start_are_waited_for(client, monkeypatch):
+    """They have no plugins yet, and did not fail to answer."""
+    monkeypatch.setattr("daskdl.cluster.replacements.LOOK_AGAIN_S", 0.0)
+    members = members_on(client, workers=2)
+    members._installed = frozenset("abc")
+    client.workers[:] = ["d", "e"]
+    client.unprepared = {"d": "not yet", "e": "not yet"}
+    with pytest.raises(NobodyLeftError):
+        members.start(STATE)
+    client.unprepared = {}
+    assert members.start_again(STATE, 60.0)
+    assert members.addresses == {0: "d", 1: "e"}
+
+
 def test_others_take_the_place_of_all(members, client, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.replacements.LOOK_AGAIN_S", 0.0)
     for address in "abc":
         members.lose(address)
     client.workers[:] = ["d", "e", "f"]
@@ -501,7 +515,7 @@ def test_others_take_the_place_of_all(members, client, monkeypatch):
 
 
 def test_nobody_takes_the_place_of_all(members, client, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.replacements.LOOK_AGAIN_S", 0.0)
     for address in "abc":
         members.lose(address)
     client.workers.clear()
