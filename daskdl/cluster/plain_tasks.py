@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from distributed import Client, Future, KilledWorker
+from distributed import CancelledError, Client, Future, KilledWorker
 
 from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
@@ -40,6 +40,8 @@ PAUSED_LIMIT_S = 30.0
 ASK_AGAIN_S = 0.02
 # Then no more newcomers are asked: it may be the task.
 MOST_FAILURES = 3
+# So often others may restart all workers while the same tasks run.
+MOST_RESTARTS = 10
 # Until the scheduler knows that a worker is gone whose calls fail.
 GONE_WITHIN_S = 2.0
 # How long a worker may take to import daskdl for the first time.
@@ -70,6 +72,7 @@ class _Where:
     left_out: set[str]
     # How often a task failed where it ran, of those that came since the start.
     failures: Counter[int] = field(default_factory=Counter)
+    restarts: int = 0
     told_paused: set[str] = field(default_factory=set)
     told_gone: set[str] = field(default_factory=set)
     asking: "asyncio.Task[list[str]] | None" = None
@@ -126,6 +129,9 @@ def _run(
             results: list[Any] = client.sync(_gather, client, who, futures, where)
         except _TasksMustMoveError as must:
             moving = must.numbers or _without_result(client, futures, where)
+            workers = where.allowed
+        except CancelledError as error:
+            moving = _cancelled(client, who, futures, where, error)
             workers = where.allowed
         except KilledWorker as error:
             raise WorkerLostError(
@@ -378,6 +384,21 @@ def _without_result(
         if future.status != "finished"
         or not {*holders.get(future.key, ())} - where.left_out
     ]
+
+
+def _cancelled(
+    client: Client, who: str, futures: Sequence[Any], where: _Where, error: Exception
+) -> list[int]:
+    """Return the numbers of tasks that somebody cancelled by a restart of the cluster.
+
+    A scheduler that is lost cancels them as well, and soon the client knows of that.
+    """
+    time.sleep(LOOK_EVERY_S)
+    where.restarts += 1
+    if client.status != "running" or where.restarts > MOST_RESTARTS:
+        raise error
+    logger.warning("%s: tasks were cancelled, and are run again: %s", who, error)
+    return [n for n, future in enumerate(futures) if future.status != "finished"]
 
 
 def _failed_on_newcomers(

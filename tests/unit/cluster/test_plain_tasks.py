@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 import pytest
-from distributed import KilledWorker, Worker, get_worker
+from distributed import CancelledError, KilledWorker, Worker, get_worker
 from distributed.core import Status
 from distributed.utils_test import gen_cluster
 
@@ -227,6 +227,39 @@ def test_a_paused_worker_may_end_what_it_has_begun(monkeypatch):
         assert len(placed) == 1
 
     check()
+
+
+def test_tasks_that_a_restart_cancels_run_again(monkeypatch):
+    assert run_cancelled(monkeypatch, times=2) == [0, 1, 2]
+
+
+def test_tasks_that_are_cancelled_for_ever_end_with_that_error(monkeypatch):
+    monkeypatch.setattr(plain_tasks, "MOST_RESTARTS", 3)
+    with pytest.raises(CancelledError):
+        run_cancelled(monkeypatch, times=99)
+
+
+def run_cancelled(monkeypatch, times):
+    """Run tasks that are cancelled so often as soon as they are submitted."""
+    monkeypatch.setattr(plain_tasks, "LOOK_EVERY_S", 0.05)
+    results = []
+
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def check(client, scheduler, a):
+        from_thread, cancelled = SyncClient(client), []
+
+        def submit(numbers, workers):
+            futures = from_thread.map(abs, list(numbers), pure=False, workers=workers)
+            if len(cancelled) < times:
+                cancelled.append(from_thread.cancel(futures))
+            return futures
+
+        results[:] = await asyncio.to_thread(
+            run_tasks, from_thread, "digits", 3, submit
+        )
+
+    check()
+    return results
 
 
 def test_a_worker_that_goes_is_named(caplog):
