@@ -17,7 +17,7 @@ from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import Finish
 from daskdl.cluster.session_members import SessionMembers
 from daskdl.errors import DivergedError
-from daskdl.nn.fitting.events import Preparing
+from daskdl.nn.fitting.events import CheckpointFailed, Preparing
 from tests.counting import (
     assert_counts,
     counting_master,
@@ -58,9 +58,9 @@ def run(client: Client, cell: Cell, strike: Strike, folder: Path) -> str:
         return "all once"
     if cell.fault is Fault.NAN:
         return fit_nan(client, cell.master)
+    if cell.fault is Fault.DISK_FULL:
+        return fit_without_space(client, cell.master, cell.moment, folder)
     with striking(cell.moment, strike) as listener:
-        if cell.fault is Fault.DISK_FULL:
-            return fit_without_space(client, cell.master, listener, folder)
         return counted_fit(client, cell.master, [listener])
 
 
@@ -147,19 +147,29 @@ def fit_nan(client: Client, master: str) -> str:
     raise AssertionError("NaN was trained")
 
 
-def fit_without_space(
-    client: Client, master: str, listener: dl.Listener, folder: Path
-) -> str:
-    """Checkpoints are not written, which is told; the fit ends."""
+def fit_without_space(client: Client, master: str, moment: Moment, folder: Path) -> str:
+    """Later checkpoints than the first are not written, which is told; the fit ends."""
 
     def write(self: Any, data: Any) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    kept = dl.RunCheckpoint(folder / "checkpoints")
-    with mock.patch.object(LocalFileOpener, "write", write, create=True):
-        counted = counted_fit(client, master, [listener, kept])
-    assert not list((folder / "checkpoints").glob("*")), "something is left"
-    return counted
+    class Told(dl.Listener):
+        failed = 0
+
+        def on_event(self, event: Any) -> None:
+            self.failed += isinstance(event, CheckpointFailed)
+
+    told = Told()
+    full = mock.patch.object(LocalFileOpener, "write", write, create=True)
+    try:
+        listeners = [At(moment, full.start), dl.RunCheckpoint(folder / "run"), told]
+        counted = counted_fit(client, master, listeners)
+    finally:
+        full.stop()
+    assert told.failed, "nothing was told of the full disk"
+    names = [path.name for path in (folder / "run").iterdir()]
+    assert names == ["checkpoint-000001.safetensors"], names
+    return f"{counted}; {told.failed} checkpoints failed"
 
 
 def scan(client: Client, strike: Strike, folder: Path) -> str:
