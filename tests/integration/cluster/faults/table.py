@@ -36,7 +36,7 @@ def results(chosen: list[Cell]) -> Iterator[tuple[Cell, dict[str, Any]]]:
     for _, of_one in groupby(chosen, lambda cell: cell.fault):
         waiting = list(of_one)
         while waiting:
-            for result in results_of(waiting):
+            for result in results_of([*waiting]):
                 yield waiting.pop(0), result
 
 
