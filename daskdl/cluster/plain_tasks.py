@@ -23,7 +23,12 @@ from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
 from daskdl.cluster.full_memory import FullMemory, told_by_nannies
 from daskdl.cluster.paused_workers import PausedWorkers, held_tasks, paused_among
-from daskdl.cluster.placement import allow_workers, cancel, erred_on
+from daskdl.cluster.placement import (
+    allow_workers,
+    cancel,
+    erred_on,
+    release_late,
+)
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -398,7 +403,11 @@ def _cancelled(
     if client.status != "running" or where.restarts > MOST_RESTARTS:
         raise error
     logger.warning("%s: tasks were cancelled, and are run again: %s", who, error)
-    return [n for n, future in enumerate(futures) if future.status != "finished"]
+    moving = [n for n, future in enumerate(futures) if future.status != "finished"]
+    # What was submitted amid the restart the client has forgotten, the scheduler not.
+    keys = [futures[number].key for number in moving]
+    client.run_on_scheduler(release_late, keys, client.id, wait=False)
+    return moving
 
 
 def _failed_on_newcomers(

@@ -3,6 +3,9 @@
 It looks at what each thread does every 10 ms, on the event loop and with the
 interpreter's lock: some 5 % of a core, and a training thread waits meanwhile. Every
 100 ms tell the same of a task that runs for minutes.
+
+What it saw is put by every second, 64 KiB of it where the stack is as deep as that of a
+member, and 3600 of these are kept. One for each half minute is as much to look at.
 """
 
 from types import SimpleNamespace
@@ -11,17 +14,37 @@ from typing import Any
 from daskdl.arrays.held_setting import HeldSetting
 
 OPEN_TOPIC_EVERY_MS = 100.0
+PUT_BY_EVERY_MS = 30_000.0
 
 
-def statistical_profile(worker: Any) -> HeldSetting[float]:
-    """Return the milliseconds between two looks, to be held. On the event loop.
+class StatisticalProfile:
+    """How often a worker is looked at, to be held. On the event loop.
 
     Parameters
     ----------
     worker : distributed.Worker
     """
-    off = SimpleNamespace(callback_time=OPEN_TOPIC_EVERY_MS)
-    callback = worker.periodic_callbacks.get("profile", off)
+
+    def __init__(self, worker: Any) -> None:
+        self._settings = (
+            _interval(worker, "profile", OPEN_TOPIC_EVERY_MS),
+            _interval(worker, "profile-cycle", PUT_BY_EVERY_MS),
+        )
+
+    def hold(self) -> None:
+        """Look less often, unless it is held already."""
+        for setting in self._settings:
+            setting.hold()
+
+    def release(self) -> None:
+        """Undo one :meth:`hold`; the last one restores what was before."""
+        for setting in self._settings:
+            setting.release()
+
+
+def _interval(worker: Any, name: str, least_ms: float) -> HeldSetting[float]:
+    off = SimpleNamespace(callback_time=least_ms)
+    callback = worker.periodic_callbacks.get(name, off)
 
     def write(every_ms: float) -> None:
         callback.callback_time = every_ms
@@ -29,5 +52,5 @@ def statistical_profile(worker: Any) -> HeldSetting[float]:
     return HeldSetting(
         lambda: callback.callback_time,
         write,
-        lambda before_ms: max(before_ms, OPEN_TOPIC_EVERY_MS),
+        lambda before_ms: max(before_ms, least_ms),
     )

@@ -23,7 +23,7 @@ from daskdl.cluster.bus.protocol import (
 )
 from daskdl.cluster.bus.registry import Entry, View
 from daskdl.cluster.bus.state import TopicState
-from daskdl.cluster.bus.statistical_profile import statistical_profile
+from daskdl.cluster.bus.statistical_profile import StatisticalProfile
 from daskdl.cluster.bus.switch_interval import SWITCH_INTERVAL
 from daskdl.cluster.bus.topic import Topic
 from daskdl.errors import BusClosedError, ClusterError, OptionError
@@ -68,7 +68,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         self._worker = worker
         self._control = Control(worker)
         self._loop = EventLoop()
-        self._profile = statistical_profile(worker)
+        self._profile = StatisticalProfile(worker)
         worker.handlers[LINK_OP] = self._serve_link
         worker.handlers[VIEW_OP] = self._take_view
 
