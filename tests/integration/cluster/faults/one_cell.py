@@ -24,6 +24,7 @@ from tests.integration.cluster.faults.cells import (
 from tests.integration.cluster.faults.pool import Pool
 
 LEFT_WITHIN_S = 40.0
+STRUCK_WITHIN_S = 30.0
 MEMORY_LIMIT = "700MiB"
 
 
@@ -75,13 +76,28 @@ def outcome(pool: Pool, cell: Cell, folder: Path) -> tuple[str, str]:
         ended = subprocess.run(command, check=False, stderr=subprocess.DEVNULL)
         code = ended.returncode
         return ("well" if code == -signal.SIGKILL else f"client: {code}"), ""
-    strike = STRIKES.get(cell.fault)
+    struck: list[str] = []
+    has_struck = threading.Event()
+
+    def strike() -> None:
+        try:
+            STRIKES.get(cell.fault, _nothing)(pool)
+        except Exception as error:  # noqa: BLE001
+            struck.append(f"not struck: {error!r}")
+        has_struck.set()
+
     try:
-        act = (lambda: strike(pool)) if strike is not None else (lambda: None)
-        return "well", operations.run(pool.client, cell, act, folder)
+        counted = operations.run(pool.client, cell, strike, folder)
     except Exception as error:  # noqa: BLE001
         # Whatever it is, it is the entry of the table.
         return f"{type(error).__name__}: {error}", ""
+    if cell.fault in STRIKES and not has_struck.wait(STRUCK_WITHIN_S):
+        struck.append("not struck")
+    return " ".join(struck) or "well", counted
+
+
+def _nothing(pool: Pool) -> None:
+    """Happens to nobody."""
 
 
 def leftovers(pool: Pool, memory_before: set[str], most_threads: int) -> list[str]:

@@ -142,7 +142,7 @@ def cut(pool: Pool) -> None:
 def fill_memory(pool: Pool) -> None:
     """One worker holds all that it may, and its nanny ends it."""
 
-    def on_worker(dask_worker: Any) -> None:
+    async def on_worker(dask_worker: Any) -> None:
         step = 16 << 20
         dask_worker.held_by_test = []
         for _ in range((dask_worker.memory_manager.memory_limit or 0) // step):
