@@ -149,12 +149,21 @@ def _run(
             if not workers:
                 raise
         else:
+            # What was caught may hold the lists, and so the cluster would the tasks.
+            futures.clear()
+            given.clear()
             return results
-        again = submit(moving, workers)
-        given += again
-        client.cancel([futures[number] for number in moving])
-        for number, future in zip(moving, again, strict=True):
-            futures[number] = future
+        given += _replace(client, futures, moving, submit(moving, workers))
+
+
+def _replace(
+    client: Client, futures: list[Any], moving: Sequence[int], again: Sequence[Any]
+) -> Sequence[Any]:
+    """Cancel the tasks that move, and put those in their place that were submitted."""
+    client.cancel([futures[number] for number in moving])
+    for number, future in zip(moving, again, strict=True):
+        futures[number] = future
+    return again
 
 
 def give_up(client: Client, futures: Sequence[Any]) -> None:

@@ -14,12 +14,7 @@ from distributed import Client, Future
 from daskdl.checks import some
 from daskdl.cluster import bus
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
-from daskdl.cluster.calls import (
-    GONE,
-    LOOK_EVERY_S,
-    Answers,
-    name_waiting,
-)
+from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, name_waiting
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.enough_workers import ask_for
 from daskdl.cluster.full_memory import FullMemory
@@ -29,12 +24,7 @@ from daskdl.cluster.mailbox import SessionPlugin
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_calls import MemberCalls
 from daskdl.cluster.member_results import first_result
-from daskdl.cluster.orders import (
-    MemberGone,
-    Order,
-    SessionSpec,
-    Stop,
-)
+from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial, trial_of
@@ -279,7 +269,9 @@ class SessionMembers:
         timeout_s : float
             As :func:`~daskdl.cluster.replacements.await_replacements` takes it.
 
-        Returns whether somebody came.
+        Returns
+        -------
+        has_started : bool
         """
         wanted = max(self._selection.n_wanted, self._n_members)
         present = self._selection.suitable

@@ -1,6 +1,7 @@
 """Tasks that Dask runs again, where Dask alone would wait or give up."""
 
 import asyncio
+import gc
 import threading
 import time
 from functools import partial
@@ -8,7 +9,7 @@ from functools import partial
 import pytest
 from distributed import CancelledError, KilledWorker, Worker, get_worker
 from distributed.core import Status
-from distributed.utils_test import gen_cluster
+from distributed.utils_test import async_poll_for, gen_cluster
 
 from daskdl.cluster import placement, plain_tasks
 from daskdl.cluster.bus.probing import Probed
@@ -257,8 +258,13 @@ def run_cancelled(monkeypatch, times):
         results[:] = await asyncio.to_thread(
             run_tasks, from_thread, "digits", 3, submit
         )
+        await async_poll_for(lambda: not scheduler.tasks, timeout=5)
 
-    check()
+    gc.disable()
+    try:
+        check()
+    finally:
+        gc.enable()
     return results
 
 
