@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from distributed import Client, Future
+from distributed import Client
 
 from daskdl.checks import some
 from daskdl.cluster import bus
