@@ -29,5 +29,5 @@ def test_a_fit_ends_well_and_leaves_nothing(cell):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("master", MASTERS)
 def test_kills_in_a_row_are_survived(tmp_path, master):
-    """Every two seconds, which is about what a worker needs to come back."""
+    """Tried every two seconds; a worker that is alone is mostly spared."""
     main(master, 15, 2.0, tmp_path)
