@@ -53,6 +53,7 @@ class ClusterExchange(ABC):
         self._timeout_s = master.peer_timeout_s
         self._ranks: dict[str, int] = {}
         self._gone: set[int] = set()
+        self._members: frozenset[int] = frozenset()  # of this phase, ourselves included
         self._phase = -1
         self._workload = Workload(-1)
         self._trained = 0
@@ -147,11 +148,19 @@ class ClusterExchange(ABC):
     @abstractmethod
     def _left(self, rank: int) -> None: ...
 
+    @abstractmethod
+    def _answer(self) -> None:
+        """Send what the events ask for that were handled.
+
+        Not called in the midst of several: whoever waits for room handles later ones.
+        """
+
     def begin(
         self, network: Network[Any], members: frozenset[int], workload: Workload
     ) -> None:
         """Start a phase: wait until every member is here or known to be gone."""
         self._phase, self._workload, self._trained = workload.phase, workload, 0
+        self._members = members
         self._waits = 0
         self._note_members()
         peers = members - {self._rank}
@@ -162,42 +171,49 @@ class ClusterExchange(ABC):
         for member, entry in self._topic.members().items():
             self._ranks.setdefault(member, entry.meta["rank"])
 
-    def _publish(self, data: Any, *, copy: bool = True, **how: Any) -> None:
+    def _publish(
+        self, data: Any, *, to: int | None = None, copy: bool = True, **how: Any
+    ) -> None:
+        """Send to a rank, unless it is gone, or with None to all."""
+        if to is not None:
+            there = [member for member, rank in self._ranks.items() if rank == to]
+            if not there:
+                return
+            how["to"] = there[0]
         silence = _Silence(self._timeout_s, time.monotonic())
 
         def blocked() -> None:
             self._drain()
             self._look_up()
             if silence.is_too_long(time.monotonic()):
-                behind = self._topic.behind()
-                ranks = [self._ranks[m] for m in behind if m in self._ranks]
-                self._complain(ranks, has_sent=False)
+                self._complain(self._behind(), has_sent=False)
 
         self._topic.publish(
             data, copy=copy, timeout_s=2 * self._timeout_s, on_block=blocked, **how
         )
 
+    def _behind(self) -> list[int]:
+        """Return the ranks that take nothing of what we sent."""
+        behind = self._topic.behind()
+        return [self._ranks[member] for member in behind if member in self._ranks]
+
     def _send(self, message: RoundMessage, to: int | None) -> None:
         """Send a message of a round to a rank, or with None to all."""
-        member = None
-        if to is not None:
-            there = [member for member, rank in self._ranks.items() if rank == to]
-            if not there:
-                return
-            member = there[0]
         # Of sums nobody writes, parameters go on.
         copy = message.message.what != "sum"
-        self._publish(message, copy=copy, to=member, is_whole=True)
+        self._publish(message, to=to, copy=copy, is_whole=True)
 
     def _drain(self) -> None:
         for event in self._topic.drain():
             self._handle(event)
+        self._answer()
 
     def _take_event(self) -> None:
         """Wait a moment for an event."""
         event = self._topic.get(IDLE_S)
         if event is not None:
             self._handle(event)
+            self._answer()
 
     def _wait(
         self,
@@ -212,11 +228,13 @@ class ClusterExchange(ABC):
             now = time.monotonic()
             if event is not None:
                 self._handle(event)
+                self._answer()
                 if silence.has_complained:
                     self._complain((), has_sent=True)
                 silence = _Silence(self._timeout_s, now)
                 continue
             self._look_up()
+            self._answer()
             if silence.is_too_long(now):
                 self._complain(absent, has_sent=True, step=step())
             if now > silence.end_s:

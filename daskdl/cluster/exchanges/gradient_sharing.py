@@ -13,6 +13,9 @@ from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.cluster.bus import Topic
 from daskdl.cluster.exchanges.base import ClusterExchange
 from daskdl.cluster.exchanges.dense_rounds import DenseRounds
+from daskdl.cluster.exchanges.mesh import Mesh
+from daskdl.cluster.exchanges.plain_mesh import PlainMesh
+from daskdl.cluster.exchanges.tree_mesh import TreeMesh
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_sum
 from daskdl.cluster.masters.dense_round import RoundMessage
@@ -22,6 +25,7 @@ from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
 )
 from daskdl.cluster.masters.staleness import StalenessTally
+from daskdl.cluster.masters.tree_messages import InPhase
 from daskdl.cluster.workload import Workload
 from daskdl.nn.network import Network
 
@@ -57,13 +61,16 @@ class GradientSharingExchange(ClusterExchange):
         self._settled_s = 0.0
         self._step_s = 0.0
         self._rounds = DenseRounds(rank, self._send, self._wait)
+        self._master = master
+        self._mesh: Mesh = PlainMesh(self._peer, self._publish, self._wait)
+        self._is_finishing = False
         self._thresholds: list[float] = []
         self._residuals: list[dict[str, Any]] = []
 
     @property
     def positions(self) -> dict[int, int]:
         """Minibatches of each peer whose updates reached our parameters."""
-        return dict(self._peer.positions)
+        return self._mesh.positions
 
     def begin(
         self, network: Network[Any], members: frozenset[int], workload: Workload
@@ -71,6 +78,7 @@ class GradientSharingExchange(ClusterExchange):
         """Start a phase; a peer that is gone may leave its residual to us."""
         with self._params.lent():
             super().begin(network, members, workload)
+            self._answer()
         self._settled_s = time.monotonic()
 
     def updated(self, network: Network[Any]) -> None:
@@ -91,6 +99,7 @@ class GradientSharingExchange(ClusterExchange):
                 self._let_peers_catch_up(position)
                 # The next gradient is to see all that has come until then.
                 self._drain()
+            self._pass_on()
         self._settled_s = time.monotonic()
 
     def _share(self, network: Network[Any], update: FloatArray, position: int) -> None:
@@ -102,8 +111,7 @@ class GradientSharingExchange(ClusterExchange):
             update, iteration=iteration, position=position, step_s=self._step_s
         )
         self._note_residual(iteration)
-        # Its array was made for it.
-        self._publish(message.to_wire(), copy=False)
+        self._mesh.tell(message)
 
     def _note_residual(self, iteration: int) -> None:
         measured = self._peer.measured
@@ -133,11 +141,18 @@ class GradientSharingExchange(ClusterExchange):
             if event is None:
                 return
             self._handle(event)
+            self._answer()
 
     def _let_peers_catch_up(self, position: int) -> None:
         """Wait for peers that are further behind than the master allows."""
-        if self._peer.too_far_behind(position):
-            self._wait("catch up in", lambda: self._peer.too_far_behind(position))
+
+        def missing() -> frozenset[int]:
+            # We may be what others wait for.
+            self._pass_on()
+            return self._peer.too_far_behind(position)
+
+        if missing():
+            self._wait("catch up in", missing, lambda: self._mesh.step)
             # Others have not waited with us.
             self._waits -= 1
 
@@ -146,7 +161,8 @@ class GradientSharingExchange(ClusterExchange):
         proposal = self._peer.propose(update)
         if proposal is None:
             return
-        self._publish(proposal.to_wire())
+        # Whole: in a tree a merge would drop what is on its way.
+        self._publish(proposal.to_wire(), is_whole=True)
         self._wait("share their first update in", lambda: self._peer.undecided)
         self._peer.agree(proposal)
 
@@ -159,15 +175,14 @@ class GradientSharingExchange(ClusterExchange):
         with self._params.lent():
             self._take_event()
             self._drain()
+            self._pass_on()
 
     def end(self, network: Network[Any]) -> None:
         """Take in every message of the phase."""
         with self._params.lent():
             if self._peer.has_rest(self._trained):
                 self._share(network, to_host(network.gradients), self._trained)
-            if not self._peer.is_alone:
-                self._publish(self._peer.end(self._trained).to_wire())
-            self._wait("end", lambda: self._peer.waiting_for)
+            self._mesh.end(self._peer.end(self._trained))
             self._peer.conclude(self._trained)
         network.hold_constraints()
 
@@ -180,6 +195,7 @@ class GradientSharingExchange(ClusterExchange):
         are alike, and whose network is returned trained as much as any.
         """
         self._peer.finish()
+        self._is_finishing = True
         self.begin(network, members, Workload(phase))
         with self._params.lent():
             own = Contribution(
@@ -218,13 +234,48 @@ class GradientSharingExchange(ClusterExchange):
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)
         self._rounds.begin(self._phase, peers)
+        self._mesh = self._new_mesh()
+        # All members make the same tree, whoever has heard of whom.
+        for rank in self._members & self._gone:
+            self._mesh.left(rank)
+
+    def _new_mesh(self) -> Mesh:
+        """Return the mesh of this phase; at the finish nothing is shared."""
+        shared = (self._peer, self._publish, self._wait)
+        is_tree = self._master.is_tree(len(self._members))
+        if self._is_finishing or not is_tree:
+            return PlainMesh(*shared)
+        return TreeMesh(
+            *shared,
+            self._behind,
+            self._rounds,
+            phase=self._phase,
+            rank=self._rank,
+            members=self._members,
+            fan_out=self._master.fan_out,
+        )
+
+    def _look_up(self) -> None:
+        """Hear what the driver says, and pass on what waits: no message comes."""
+        super()._look_up()
+        self._mesh.pass_on()
+
+    def _pass_on(self) -> None:
+        self._mesh.pass_on()
+        self._answer()
+
+    def _answer(self) -> None:
+        self._mesh.answer()
 
     def _receive(self, rank: int, data: Any) -> None:
         if isinstance(data, RoundMessage):
             self._rounds.receive(rank, data)
-        else:
+        elif not isinstance(data, InPhase):
             self._peer.receive(rank, SharedUpdate(**data))
+        elif data.phase == self._phase:
+            self._mesh.receive(rank, data.message)
 
     def _left(self, rank: int) -> None:
         self._peer.left(rank)
         self._rounds.left(rank)
+        self._mesh.left(rank)

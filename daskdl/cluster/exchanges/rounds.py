@@ -74,5 +74,8 @@ class RoundsExchange(ClusterExchange):
         if isinstance(data, RoundMessage):
             self._rounds.receive(rank, data)
 
+    def _answer(self) -> None:
+        """Do nothing: rounds are waited for, and send meanwhile."""
+
     def _left(self, rank: int) -> None:
         self._rounds.left(rank)

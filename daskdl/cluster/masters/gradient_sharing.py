@@ -30,7 +30,7 @@ from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.encoding.algorithms import ThresholdState
 from daskdl.encoding.finite import check_finite
 from daskdl.encoding.folding import fold
-from daskdl.encoding.handler import EncodingHandler, decode_subtract
+from daskdl.encoding.handler import EncodingHandler, decode_add, decode_subtract
 from daskdl.encoding.residual_statistics import ResidualStatistics, residual_statistics
 from daskdl.encoding.wire import pack, unpacked
 from daskdl.errors import StaleMessageError
@@ -109,14 +109,16 @@ def merge_waiting(size: int) -> Any:
     """Return the function that folds a slow peer's queue into one message.
 
     Threshold updates are additive: the sum loses nothing, where dropping one would lose
-    what the residual has already given up.
+    what the residual has already given up. The last one is always an update; others,
+    of a tree or of rounds, belong to phases that all have ended.
     """
 
-    def merged(waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        updates = [item["data"] for item in waiting if item["data"] is not None]
-        told = [item["threshold"] for item in waiting if item["threshold"] is not None]
+    def merged(waiting: Sequence[Any]) -> dict[str, Any]:
+        shared = [item for item in waiting if isinstance(item, dict)]
+        updates = [item["data"] for item in shared if item["data"] is not None]
+        told = [item["threshold"] for item in shared if item["threshold"] is not None]
         return {
-            **waiting[-1],
+            **shared[-1],
             "data": fold(updates, size) if updates else None,
             "threshold": told[-1] if told else None,
         }
@@ -187,6 +189,11 @@ class GradientSharingPeer:
         if self._is_sharing:
             self._measure_residual()
         return self._handler.residual
+
+    @property
+    def base(self) -> FloatArray:
+        """What all members know, and what we told: no copy, of shape (n,)."""
+        return self._base if self._is_sharing else self._params
 
     @property
     def threshold(self) -> float:
@@ -409,16 +416,74 @@ class GradientSharingPeer:
             in then.
         """
         if message.data is not None:
-            self._subtract(np.asarray(message.data))
+            self.take_in(np.asarray(message.data))
         if message.threshold is not None:
             self._proposed[rank] = message.threshold
         if message.phase == self._phase and rank in self.positions:
-            self._note(rank, message)
+            self.note(
+                rank,
+                message.position,
+                ends=message.ends,
+                step_s=message.step_s,
+                has_update=message.data is not None,
+            )
+            if message.statistics is not None:
+                self._statistics.receive(rank, message.position, message.statistics)
         elif message.phase > self._phase:
             raise StaleMessageError(
                 f"GradientSharingPeer: a message must belong to phase {self._phase} "
                 f"or an older one, got phase {message.phase} from worker {rank}."
             )
+
+    def take_in(self, message: NDArray[Any]) -> None:
+        """Subtract an update that is not ours; raises as :meth:`receive`."""
+        decoded = unpacked(message, self._params.size)
+        decode_subtract(decoded, self._params)
+        if self._is_sharing:
+            decode_subtract(decoded, self._base)
+
+    def give_back(self, message: NDArray[Any]) -> None:
+        """Undo :meth:`take_in`, to rounding."""
+        decoded = unpacked(message, self._params.size)
+        decode_add(decoded, self._params)
+        if self._is_sharing:
+            decode_add(decoded, self._base)
+
+    def replace_base(self, base: FloatArray) -> None:
+        """Go on from another base of shape (n,), which is kept; not alone."""
+        self._statistics.copy_to(self._base)
+        self._statistics.copy_to(base)
+        self._params -= self._base - base
+        self._base = base
+
+    def note(
+        self,
+        rank: int,
+        position: int,
+        *,
+        ends: bool = False,
+        step_s: float = 0.0,
+        has_update: bool = True,
+    ) -> None:
+        """Note where a peer of this phase stands.
+
+        Parameters
+        ----------
+        rank, position : int
+            Of the peer, and how many minibatches of the phase it has trained.
+        ends : bool
+            Whether it trains no more of them.
+        step_s : float
+            Seconds that it takes for one, 0 if it does not say.
+        has_update : bool
+            Whether we got an update of it with that.
+        """
+        if has_update:
+            self.staleness.add(self._position - position)
+        self.positions[rank] = max(self.positions[rank], position)
+        self._steps_s[rank] = step_s or self._steps_s.get(rank, 0.0)
+        if ends:
+            self._waiting_for.discard(rank)
 
     def left(self, rank: int) -> None:
         """Go on without a peer; the last one to go leaves the residual to us.
@@ -439,11 +504,12 @@ class GradientSharingPeer:
         After the first few minibatches it carries the whole residual as a dense update,
         see design 0012: of them, next to nothing was sent.
         """
+        is_whole = self._is_sharing and self._ends_whole(position)
         return SharedUpdate(
             phase=self._phase,
             position=position,
             ends=True,
-            data=self._whole_residual() if self._ends_whole(position) else None,
+            data=self._whole_residual() if is_whole else None,
             statistics=self._statistics.values(),
         )
 
@@ -475,6 +541,10 @@ class GradientSharingPeer:
         self.return_to_base()
         self._statistics.average(position)
 
+    def take_statistics(self, mean: FloatArray) -> None:
+        """Take over running statistics, (n_statistics,), before the phase is over."""
+        self._statistics.take(mean)
+
     def return_to_base(self) -> None:
         """Make the parameters what all members know, and keep the residual aside."""
         if self._is_sharing:
@@ -485,17 +555,6 @@ class GradientSharingPeer:
     @property
     def _is_sharing(self) -> bool:
         return self._base.size > 0
-
-    def _note(self, rank: int, message: SharedUpdate) -> None:
-        """Note where a peer stands in this phase."""
-        if message.data is not None:
-            self.staleness.add(self._position - message.position)
-        self.positions[rank] = max(self.positions[rank], message.position)
-        self._steps_s[rank] = message.step_s or self._steps_s.get(rank, 0.0)
-        if message.ends:
-            self._waiting_for.discard(rank)
-        if message.statistics is not None:
-            self._statistics.receive(rank, message.position, message.statistics)
 
     @property
     def _warm_up(self) -> int:
@@ -514,12 +573,6 @@ class GradientSharingPeer:
             return None
         self._process_residual(iteration)
         return pack(message)
-
-    def _subtract(self, message: NDArray[Any]) -> None:
-        decoded = unpacked(message, self._params.size)
-        decode_subtract(decoded, self._params)
-        if self._is_sharing:
-            decode_subtract(decoded, self._base)
 
     def _measure(self, residual: FloatArray, threshold: float) -> None:
         self.measured = residual_statistics(residual, threshold)

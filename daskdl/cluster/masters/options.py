@@ -18,6 +18,7 @@ from daskdl.checks import (
     check_type,
     did_you_mean,
 )
+from daskdl.cluster.masters.tree import FAN_OUT
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
     FixedThresholdAlgorithm,
@@ -33,6 +34,9 @@ from daskdl.encoding.residual import (
 from daskdl.errors import OptionError
 
 DEALINGS = ("balanced", "fixed")
+MESH_BUILD_MODES = ("auto", "plain", "mesh")
+# More members send each other more messages than a tree does; see design 0038.
+MOST_PLAIN = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +142,13 @@ class SharedTrainingMaster(TrainingMaster):
         Whether each encoded message comes with an event that tells how large the
         residual was beside the threshold, and a line in the worker's log. Slow: for
         choosing thresholds.
+    mesh_build_mode : {'auto', 'plain', 'mesh'}
+        How updates reach all workers: each goes to all ('plain'), or sums go up and
+        down a tree of the workers ('mesh'). 'auto' is 'plain' up to 8 workers, and
+        'mesh' for more.
+    fan_out : int
+        To how many workers one passes sums on in the tree. Fewer make a deeper tree,
+        in which updates come later and each worker has fewer messages.
 
     References
     ----------
@@ -146,8 +157,9 @@ class SharedTrainingMaster(TrainingMaster):
     Zhang et al., "Staleness-aware async-SGD for distributed deep learning", 2015, whose
     server divides what comes, where we divide what goes; DL4J's SharedTrainingMaster.
     Where we differ from it: own updates are not encoded, no quantum is lost when the
-    encoding changes, and residuals last as long as the fit, and from fit to fit of a
-    front end, not only for an epoch.
+    encoding changes, residuals last as long as the fit, and from fit to fit of a front
+    end, not only for an epoch, and a tree carries sums, of which none is lost with a
+    worker.
     """
 
     threshold_algorithm: ThresholdAlgorithm = field(
@@ -162,15 +174,25 @@ class SharedTrainingMaster(TrainingMaster):
     max_staleness: int | None = None
     staleness_aware: bool = False
     encoding_debug_mode: bool = False
+    mesh_build_mode: str = "auto"
+    fan_out: int = FAN_OUT
 
     def __post_init__(self) -> None:
         super().__post_init__()
         who = type(self).__name__
         check_one_of(who, "rounding", self.rounding, ROUNDINGS)
-        check_count(who, "iterations_together", self.iterations_together)
+        check_one_of(who, "mesh_build_mode", self.mesh_build_mode, MESH_BUILD_MODES)
+        for name in ("iterations_together", "fan_out"):
+            check_count(who, name, getattr(self, name))
         for name in ("warm_up", "max_staleness"):
             if getattr(self, name) is not None:
                 check_at_least(who, name, getattr(self, name), 0)
+
+    def is_tree(self, members: int) -> bool:
+        """Whether so many members of a phase share over a tree."""
+        if self.mesh_build_mode == "auto":
+            return members > MOST_PLAIN
+        return self.mesh_build_mode == "mesh"
 
 
 @dataclass(frozen=True, kw_only=True)

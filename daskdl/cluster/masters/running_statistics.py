@@ -79,8 +79,12 @@ class RunningStatistics:
         mean = own * (weight / total)
         for _, (peer_weight, values) in sorted(self._received.items()):
             mean += values * (peer_weight / total)
+        self.take(mean)
+
+    def take(self, values: Statistics) -> None:
+        """Overwrite all statistics by those of :meth:`values`, (n_statistics,)."""
         start = 0
         for span in self._spans:
             stop = start + span.stop - span.start
-            self._params[span] = to_device(mean[start:stop], self._params)
+            self._params[span] = to_device(values[start:stop], self._params)
             start = stop

@@ -70,6 +70,14 @@ class Tree:
                 return self._ranks[place]
         return None if rank == self.root else self.root
 
+    def neighbour(self, rank: int, other: int) -> int | None:
+        """Return through whom a member gets what another one, not itself, tells."""
+        if other not in self.below(rank):
+            return self.parent(rank)
+        while (parent := self.parent(other)) not in (rank, None):
+            other = parent
+        return other
+
     def _forget(self) -> None:
         self.children = cache(self._children)
         self.below = cache(self._below)

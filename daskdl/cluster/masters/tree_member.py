@@ -95,7 +95,45 @@ class TreeMember:
         """Whether the phase has ended: all that are alive have the same base then."""
         return self._is_over
 
-    def tell(self, update: Any, *, position: int, ends: bool = False) -> None:
+    @property
+    def awaited(self) -> frozenset[int]:
+        """Whom we wait for until the phase is over; see :meth:`at_fault`."""
+        if self._is_over:
+            return frozenset()
+        others = frozenset(self._tree.alive) - {self._rank}
+        if self._is_root and not self._reigns:
+            return others - self._standings.keys()
+        missing = frozenset(rank for rank in others if not self._taken_of(rank).ends)
+        return self.at_fault(missing or others)
+
+    def at_fault(self, missing: frozenset[int]) -> frozenset[int]:
+        """Return who keeps `missing` from us, as far as we see.
+
+        Neighbours through whom they would come, if they are missing themselves: whoever
+        is behind them may be waiting for them, too.
+        """
+        near = {self._tree.neighbour(self._rank, rank) for rank in missing}
+        return missing & near or missing
+
+    def slowest_ways(self) -> dict[int, float]:
+        """Return the longest step, in seconds, of those through whom members reach us.
+
+        Of each other, its own step included: who trains passes nothing on.
+        """
+        down: dict[int, float] = {}  # from the root
+        for rank in self._tree.alive:
+            parent = self._tree.parent(rank)
+            above = 0.0 if parent is None else down[parent]
+            down[rank] = max(above, self._marks.get(rank, _NONE).step_s)
+        parent = self._tree.parent(self._rank)
+        to_us = 0.0 if parent is None else down[parent]
+        return {
+            rank: max(way, to_us) for rank, way in down.items() if rank != self._rank
+        }
+
+    def tell(
+        self, update: Any, *, position: int, ends: bool = False, step_s: float = 0.0
+    ) -> None:
         """Send an own update on its way; the parameters have lost it already.
 
         A member that has others below waits for those that are behind, and adds theirs;
@@ -109,10 +147,14 @@ class TreeMember:
             Minibatches trained in this phase.
         ends : bool
             Whether this is our last one of the phase.
+        step_s : float
+            Seconds that we take for a minibatch.
         """
         before = {self._rank: self._told.messages}
         number = self._told.messages + 1
-        self._told = Mark(messages=number, position=position, ends=ends)
+        self._told = Mark(
+            messages=number, position=position, ends=ends, step_s=step_s
+        )
         if update is not None:
             self._own.append((number, update))
         marks = {self._rank: self._told}
@@ -152,7 +194,11 @@ class TreeMember:
         self._pass_on_if_due()
 
     def pass_on(self) -> None:
-        """Send what was gathered to the parent or, as the root, down to everybody."""
+        """Send what was gathered to the parent or, as the root, down to everybody.
+
+        For members that have nothing to tell for a while: those that are to hear of it
+        may be waiting.
+        """
         if self._is_root:
             self._decree()
         elif self._gathered:

@@ -17,11 +17,14 @@ class Mark:
         Minibatches that it had trained at the last of them.
     ends : bool
         Whether that was its last one of the phase.
+    step_s : float
+        Seconds that it takes for a minibatch; 0 if it does not say.
     """
 
     messages: int = 0
     position: int = 0
     ends: bool = False
+    step_s: float = 0.0
 
 
 Marks = Mapping[int, Mark]
@@ -109,6 +112,14 @@ class Standing:
 
 
 TreeMessage = Gathered | Passed | Whole | Standing
+
+
+@dataclass(frozen=True)
+class InPhase:
+    """A message as it travels, with the phase that it belongs to."""
+
+    phase: int
+    message: TreeMessage
 
 
 class Replica(Protocol):

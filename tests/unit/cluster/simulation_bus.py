@@ -137,9 +137,11 @@ class SimulatedTopic:
             self._wait_for_room(to, timeout_s, on_block)
         for peer in self._receivers(to):
             queue = peer.links[self.me]
+            told = deepcopy(data)
             if merges and len(queue) >= self._bus.queue_length:
-                self._fold(queue)
-            queue.append(Message(self.me, "", 1, 1, deepcopy(data)))
+                told = self._when_full([*(event.data for event in queue), told])
+                queue.clear()
+            queue.append(Message(self.me, "", 1, 1, told))
         self.stats.bytes_sent += 1
         self._world.pause()
 
@@ -179,12 +181,6 @@ class SimulatedTopic:
             self._check_open()
             if self._world.now > deadline:
                 raise StepTimeoutError("Topic: no room.")
-
-    def _fold(self, queue: deque[Any]) -> None:
-        waiting = [event.data for event in queue]
-        if len(waiting) > 1:
-            queue.clear()
-            queue.append(Message(self.me, "", 1, 1, self._when_full(waiting)))
 
     def _check_open(self) -> None:
         if self.is_closed:

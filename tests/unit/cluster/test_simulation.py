@@ -54,14 +54,20 @@ def block_momentum(rng):
     )
 
 
-def sharing(rng):
+def sharing(rng, **options):
     return SharedTrainingMaster(
         threshold_algorithm=FixedThresholdAlgorithm(
             threshold=rng.choice([0.25, 0.6, 2.0])
         ),
         residual_post_processor=NoOpResidualPostProcessor(),
         worker_prefetch_num_batches=0,
+        **options,
     )
+
+
+def sharing_over_a_tree(rng):
+    """With inner members, as there are at most seven."""
+    return sharing(rng, mesh_build_mode="mesh", fan_out=rng.choice([1, 2]))
 
 
 def all_reduce(rng):
@@ -81,6 +87,7 @@ MASTERS = {
     "averaging": averaging,
     "block_momentum": block_momentum,
     "sharing": sharing,
+    "tree": sharing_over_a_tree,
     "all_reduce": all_reduce,
     "power_sgd": power_sgd,
 }
