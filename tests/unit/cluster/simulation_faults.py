@@ -1,7 +1,7 @@
 """What goes wrong in a simulated fit, one thing each."""
 
+from collections.abc import Collection
 from enum import Enum, auto
-from typing import Any
 
 from tests.unit.cluster.simulation_cluster import Fate, Worker
 
@@ -36,9 +36,21 @@ _FATES = {
 _LATE = (Fault.JOINS_LATE, Fault.KILLED_AFTER_IT_JOINED)
 
 
-def workers_with(fault: Fault, healthy: int = 2) -> list[Worker]:
-    """Return healthy workers, and one more that has the fault."""
-    faulty: Any = Worker("faulty", _FATES.get(fault), is_slow=fault is Fault.SLOW)
+def workers_with(
+    fault: Fault, healthy: int = 2, places: Collection[int] = ()
+) -> list[Worker]:
+    """Return healthy workers, and one more that has the fault, or one at each place."""
+    n_faulty = len(places) or 1
+    return [
+        _faulty(fault, number)
+        if number in (places or {healthy})
+        else Worker(f"w{number}")
+        for number in range(healthy + n_faulty)
+    ]
+
+
+def _faulty(fault: Fault, number: int) -> Worker:
+    worker = Worker(f"faulty{number}", _FATES.get(fault), is_slow=fault is Fault.SLOW)
     if fault in _LATE:
-        faulty.from_epoch = 1
-    return [*(Worker(f"w{number}") for number in range(healthy)), faulty]
+        worker.from_epoch = 1
+    return worker

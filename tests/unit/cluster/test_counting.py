@@ -116,6 +116,50 @@ def test_an_outer_momentum_loses_no_example(monkeypatch, fault, seed):
     assert report.examples - report.repeated_examples == EXAMPLES * EPOCHS
 
 
+# Of five members in a tree of fan-out 2: the root has two children, the first one of
+# them has two as well.
+PLACES = {
+    "root": [0],
+    "inner member": [1],
+    "leaf": [4],
+    "root and heir": [0, 1],
+    "inner member and its child": [1, 3],
+}
+
+
+def counted_over_a_tree(monkeypatch, seed, fault, places):
+    master = counting_master(
+        worker_prefetch_num_batches=0, mesh_build_mode="mesh", fan_out=2
+    )
+    workers = workers_with(fault, 5 - len(places), places)
+    return counted_fit(monkeypatch, seed, workers, master)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("fault", Fault)
+def test_over_a_tree_every_example_is_applied_to_all_survivors_alike(
+    monkeypatch, fault, places, seed
+):
+    outcome = counted_over_a_tree(monkeypatch, seed, fault, places)
+    assert_counts(outcome.network, outcome.report, examples=EXAMPLES, epochs=EPOCHS)
+    for worker in outcome.survivors:
+        np.testing.assert_array_equal(
+            worker.actor.result.params, outcome.network.params
+        )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("fault", [Fault.NONE, Fault.SLOW, Fault.JOINS_LATE])
+def test_over_a_tree_each_example_is_applied_once_while_nobody_dies(
+    monkeypatch, fault, places, seed
+):
+    outcome = counted_over_a_tree(monkeypatch, seed, fault, places)
+    for worker in outcome.survivors:
+        np.testing.assert_array_equal(worker.actor.result.params, EPOCHS)
+
+
 class DivergingNetwork(TallyNetwork):
     """Its fourth update is infinite."""
 
