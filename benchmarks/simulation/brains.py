@@ -12,7 +12,7 @@ from daskdl.cluster.masters.gradient_sharing import MOST_LATE
 from daskdl.cluster.masters.tree_messages import Mark, Marks, Replica
 
 
-class Brain(Replica, Protocol):
+class Brain(Protocol):
     """What gradient sharing asks of a worker's network and of its rule.
 
     An update is whatever :meth:`share` returned; :meth:`n_bytes` knows its size.
@@ -68,6 +68,10 @@ class Brain(Replica, Protocol):
     @property
     def positions(self) -> Mapping[int, int]:
         """Minibatches of each peer that are known here."""
+
+    @property
+    def replica(self) -> Replica:
+        """What a tree sees."""
 
 
 class StandIn:
@@ -161,7 +165,10 @@ class StandIn:
         """Minibatches of each peer that are known here."""
         return self._positions
 
-    # As a replica of the tree.
+    @property
+    def replica(self) -> Replica:
+        """What a tree sees."""
+        return self
 
     def sum(self, updates: Sequence[int]) -> int:
         """Return one update for several."""

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.tree_messages import Marks
+from daskdl.cluster.masters.tree_replica import TreeReplica, Update
 from daskdl.data.dataset import DataSet
-from daskdl.encoding.folding import fold
 from daskdl.nn.multilayer import MultiLayerNetwork
 
 
@@ -74,21 +73,26 @@ class Learner:
         """Start from the mean of what all propose."""
         self._peer.agree(own)
 
-    def share(self, position: int) -> Any | None:
+    def share(self, position: int) -> Update | None:
         """Take an update out of what was learned."""
-        return self._peer.share(
-            self.network.gradients, iteration=self._iteration, position=position
-        ).data
+        return _update(
+            self._peer.share(
+                self.network.gradients, iteration=self._iteration, position=position
+            )
+        )
 
-    def end(self, position: int) -> Any | None:
+    def end(self, position: int) -> Update | None:
         """Return what else is to be told at the end of a phase."""
-        return self._peer.end(position).data
+        return _update(self._peer.end(position))
 
-    def receive(self, rank: int, position: int, update: Any, *, ends: bool) -> None:
+    def receive(
+        self, rank: int, position: int, update: Update | None, *, ends: bool
+    ) -> None:
         """Take in what a peer told."""
+        [data] = update or (None,)
         self._peer.receive(
             rank,
-            SharedUpdate(phase=self._phase, position=position, ends=ends, data=update),
+            SharedUpdate(phase=self._phase, position=position, ends=ends, data=data),
         )
 
     def note(self, marks: Marks) -> None:
@@ -115,47 +119,19 @@ class Learner:
         self._peer.conclude(position)
 
     def n_bytes(self, update: Any) -> int:
-        """Return the size of an update."""
-        return 0 if update is None else int(update.nbytes)
+        """Return the size of an update, or of a base."""
+        parts = update if isinstance(update, tuple) else (update,)
+        return sum(int(part.nbytes) for part in parts if part is not None)
 
     @property
     def positions(self) -> Mapping[int, int]:
         """Minibatches of each peer that are known here."""
         return self._peer.positions
 
-    # As a replica of the tree. The peer's base lacks its own updates already.
-
-    def sum(self, updates: Sequence[Any]) -> Any:
-        """Return one update for several."""
-        return fold(updates, self.network.params.size)
-
-    def take_in(self, update: Any, own: Sequence[Any]) -> None:
-        """Subtract an update from the base, of which `own` are known parts."""
-        self._subtract(self._dense([update]) - self._dense(own))
-
-    def base(self, untold: Sequence[Any]) -> NDArray[np.float32]:
-        """Return the base, which `untold` are not in."""
-        return self._own_base + self._dense(untold)
-
-    def replace_base(self, base: NDArray[np.float32], untold: Sequence[Any]) -> None:
-        """Go on from another base, which `untold` are not in."""
-        self._subtract(self._own_base - (base - self._dense(untold)))
-
     @property
-    def _own_base(self) -> NDArray[np.float32]:
-        return np.add(self.network.params, self._peer.residual, dtype=np.float32)
-
-    def _dense(self, updates: Sequence[Any]) -> NDArray[np.float32]:
-        total = np.zeros(self.network.params.size, np.float32)
-        if updates:
-            # A dense update of zeros makes the sum a dense one.
-            total += fold([total, *updates], total.size)
-        return total
-
-    def _subtract(self, update: NDArray[np.float32]) -> None:
-        self._peer.receive(
-            -1, SharedUpdate(phase=0, position=0, ends=False, data=update)
-        )
+    def replica(self) -> TreeReplica:
+        """What the tree sees."""
+        return TreeReplica(self._peer)
 
     # In parameter averaging.
 
@@ -179,3 +155,7 @@ class Learner:
         predicted = np.argmax(self.network.output(features), axis=1)
         share = float(np.mean(predicted == numbers))
         return share if math.isfinite(share) else 0.0
+
+
+def _update(message: SharedUpdate) -> Update | None:
+    return None if message.data is None else (message.data,)

@@ -74,6 +74,10 @@ class SharingWorker(Worker):
     def _tell(self, update: Any, *, ends: bool) -> Steps:
         """Send an update on its way."""
 
+    @abstractmethod
+    def _pass_on(self) -> Steps:
+        """Let nothing of others wait while we train."""
+
     def hear_of_death(self, rank: int) -> None:
         """Go on without another worker."""
         self._gone |= {rank} & self._members
@@ -93,6 +97,7 @@ class SharingWorker(Worker):
                 yield from self._tell(self.brain.share(self.trained), ends=False)
             yield from self._let_peers_keep_up(took_s)
             yield from self._drain()
+            yield from self._pass_on()
         if not self._is_alone:
             yield from self._tell(self.brain.end(self.trained), ends=True)
         while not self._is_over:
@@ -154,6 +159,9 @@ class PlainWorker(SharingWorker):
         for peer in self._peers():
             yield from self._send(peer, message, n_bytes)
 
+    def _pass_on(self) -> Steps:
+        yield from ()
+
     def _take_update(self, source: int, message: Told) -> None:
         if source not in self._gone:
             self.brain.receive(
@@ -171,7 +179,7 @@ class TreeWorker(SharingWorker):
         self.member = TreeMember(
             self.rank,
             members,
-            brain,
+            brain.replica,
             lambda target, message: self._outgoing.append((target, message)),
         )
 
@@ -201,6 +209,11 @@ class TreeWorker(SharingWorker):
 
     def _tell(self, update: Any, *, ends: bool) -> Steps:
         self.member.tell(update, position=self.trained, ends=ends)
+        self._note_marks()
+        yield from self._answer()
+
+    def _pass_on(self) -> Steps:
+        self.member.pass_on()
         self._note_marks()
         yield from self._answer()
 

@@ -54,7 +54,7 @@ class TreeReplica:
 
     def base(self, untold: Sequence[Update]) -> FloatArray:
         """Return a copy of the base, (n,); `untold` are own updates not in it."""
-        base = self._peer.base.copy()
+        base: FloatArray = self._peer.base.copy()
         for update in untold:
             for message in update:
                 decode_add(message, base)
