@@ -17,6 +17,7 @@ class ScriptedTopic:
     def __init__(self, *events, peers=(1,)):
         self.events = deque(events)
         self.published = []
+        self.receivers = []  # of each that was published; None is all
         self._members = {
             f"m{rank}": Member("tcp://x", {"rank": rank}) for rank in peers
         }
@@ -32,8 +33,12 @@ class ScriptedTopic:
         self.events.clear()
         return taken
 
-    def publish(self, data, **options):
+    def publish(self, data, *, to=None, **options):
         self.published.append(data)
+        self.receivers.append(to)
+
+    def behind(self):
+        return []
 
 
 class Network:

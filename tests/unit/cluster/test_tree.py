@@ -49,6 +49,15 @@ def test_every_update_comes_to_every_survivor_once(n, fan_out, n_runs):
         assert ended(world) == expected(world)
 
 
+@pytest.mark.parametrize("passing_on", [0.1, 0.5])
+def test_members_may_pass_on_what_they_gathered_at_any_time(passing_on):
+    for seed in range(100):
+        rng = random.Random(seed)
+        world = TreeWorld(9, seed, fan_out=2, passing_on=passing_on)
+        world.run(random_deaths(rng, 9))
+        assert ended(world) == expected(world)
+
+
 @pytest.mark.parametrize("rank", range(9))
 def test_a_member_may_die_at_any_time(rank):
     """A phase of nine has about 80 happenings; one more each time, until it is over."""
@@ -124,6 +133,56 @@ def test_parents_and_children_agree(n_gone):
     }
     assert of_parents == of_children
     assert {*tree.below(tree.root), tree.root} == set(tree.alive)
+
+
+def test_a_member_reaches_another_one_through_a_child_or_its_parent():
+    tree = Tree(range(20), 3)
+    assert [tree.neighbour(1, other) for other in (4, 13, 0, 2)] == [4, 4, 0, 0]
+
+
+def test_a_member_that_is_bridged_is_nobodys_neighbour():
+    tree = Tree(range(20), 3)
+    tree.lose([4])
+    assert [tree.neighbour(1, 13), tree.neighbour(13, 0)] == [13, 1]
+
+
+def ending(n, *, fan_out, told):
+    """Members of a phase in which some tell their last update; the others hang."""
+    world = TreeWorld(n, 1, fan_out=fan_out)
+    for rank in told:
+        world.members[rank].tell(None, position=1, ends=True)
+    for rank in [*told] * n:
+        world.members[rank].pass_on()
+        world.deliver_all(to=told)
+    return world.members
+
+
+def test_whoever_waits_blames_the_neighbour_that_has_not_ended():
+    """In a chain: nobody hears those behind the silent one, and they hear nobody."""
+    members = ending(5, fan_out=1, told=[0, 1, 3, 4])
+    assert [members[rank].awaited for rank in (1, 3)] == [{2}, {2}]
+
+
+def test_whoever_is_in_order_with_its_neighbours_blames_who_is_missing():
+    members = ending(5, fan_out=2, told=[0, 2, 3, 4])
+    assert members[2].awaited == {1, 3, 4}
+
+
+def test_nobody_is_awaited_when_the_phase_is_over():
+    members = ending(5, fan_out=2, told=range(5))
+    assert [members[rank].awaited for rank in range(5)] == [frozenset()] * 5
+
+
+def test_whoever_is_behind_a_slow_member_is_as_slow():
+    world = TreeWorld(7, 1, fan_out=2)
+    for rank, member in world.members.items():
+        member.tell(None, position=1, ends=True, step_s=4.0 if rank == 1 else 1.0)
+    world.deliver_all()
+    of_leaf_below_it, of_leaf_elsewhere = (
+        world.members[rank].slowest_ways() for rank in (3, 5)
+    )
+    assert set(of_leaf_below_it.values()) == {4.0}
+    assert of_leaf_elsewhere == {0: 1.0, 1: 4.0, 2: 1.0, 3: 4.0, 4: 4.0, 6: 1.0}
 
 
 def test_fan_out_must_be_a_count():

@@ -43,10 +43,23 @@ class NamedUpdates:
 
 
 class TreeWorld:
-    """A phase of `n` members, which tell some updates each."""
+    """A phase of `n` members, which tell some updates each.
 
-    def __init__(self, n: int, seed: int, *, most_told: int = 4, fan_out: int = 8):
+    As many of all happenings as `passing_on`, from 0 to 1, are those of a member that
+    waits for nobody.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        seed: int,
+        *,
+        most_told: int = 4,
+        fan_out: int = 8,
+        passing_on: float = 0.0,
+    ):
         self.rng = random.Random(seed)
+        self._passing_on = passing_on
         self.replicas = {rank: NamedUpdates() for rank in range(n)}
         self.members = {
             rank: TreeMember(rank, range(n), replica, self._sender(rank), fan_out)
@@ -73,6 +86,15 @@ class TreeWorld:
             while due and due[0][0] <= happened:
                 self.kill(due.pop(0)[1])
 
+    def deliver_all(self, to: Collection[int] | None = None) -> None:
+        """Deliver what is on its way, and drop what is for others."""
+        while self._busy:
+            target = self._busy[-1][1]
+            if to is not None and target not in to:
+                self._lines[self._busy.pop()].popleft()
+            else:
+                self._deliver()
+
     def kill(self, rank: int) -> None:
         if rank in self.dead or len(self.survivors) == 1:
             return
@@ -84,6 +106,8 @@ class TreeWorld:
             self._put(rank, other, GONE)
 
     def _choose(self) -> Callable[[], None] | None:
+        if self._busy and self.rng.random() < self._passing_on:
+            return lambda: self.members[self.rng.choice(self.survivors)].pass_on()
         telling = [r for r in self.survivors if self.told[r] < self.to_tell[r]]
         if telling and (not self._busy or self.rng.random() < 0.2):
             return lambda: self._tell(self.rng.choice(telling))
