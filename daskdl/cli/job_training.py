@@ -138,6 +138,17 @@ class Training(Conf):
             "the report and the workers' logs. Slow."
         ),
     ] = None
+    mesh_build_mode: Annotated[
+        Literal["auto", "plain", "mesh"] | None,
+        Field(
+            description="shared: send each update to all workers (plain), or sums of "
+            "them over a tree (mesh); auto: over a tree from nine workers on."
+        ),
+    ] = None
+    fan_out: Annotated[
+        Count | None,
+        Field(description="shared: to how many workers one passes sums on in a tree."),
+    ] = None
     averaging_frequency: Annotated[
         Count | None,
         Field(

@@ -44,7 +44,9 @@ class Killer:
 
 def counted(client, ranks):
     network = counting_network(EXAMPLES, BATCH)
-    front = DaskMultiLayer(client, network, counting_master(**CHAIN))
+    # Nannies start others in the place of those that are killed.
+    master = counting_master(**CHAIN, elastic=False)
+    front = DaskMultiLayer(client, network, master)
     killer = Killer(client, ranks)
     front.fit(
         numbered_examples(EXAMPLES),
