@@ -465,18 +465,9 @@ class GradientSharingPeer:
         step_s: float = 0.0,
         has_update: bool = True,
     ) -> None:
-        """Note where a peer of this phase stands.
+        """Note where a peer of this phase stands; see :class:`SharedUpdate`.
 
-        Parameters
-        ----------
-        rank, position : int
-            Of the peer, and how many minibatches of the phase it has trained.
-        ends : bool
-            Whether it trains no more of them.
-        step_s : float
-            Seconds that it takes for one, 0 if it does not say.
-        has_update : bool
-            Whether we got an update of it with that.
+        `has_update` says whether we got an update of it with that.
         """
         if has_update:
             self.staleness.add(self._position - position)

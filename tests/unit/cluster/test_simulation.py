@@ -6,11 +6,16 @@ A seed that fails fails again: everything random comes from it.
 import random
 import sys
 from contextlib import contextmanager
+from itertools import groupby
 
 import numpy as np
 import pytest
 
 from daskdl.arrays.flat import ParamLayout
+from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
+from daskdl.cluster.exchanges.plain_mesh import PlainMesh
+from daskdl.cluster.exchanges.tree_mesh import TreeMesh
+from daskdl.cluster.masters import options
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
@@ -54,20 +59,25 @@ def block_momentum(rng):
     )
 
 
-def sharing(rng, **options):
+def sharing(rng, **how):
     return SharedTrainingMaster(
         threshold_algorithm=FixedThresholdAlgorithm(
             threshold=rng.choice([0.25, 0.6, 2.0])
         ),
         residual_post_processor=NoOpResidualPostProcessor(),
         worker_prefetch_num_batches=0,
-        **options,
+        **how,
     )
 
 
 def sharing_over_a_tree(rng):
     """With inner members, as there are at most seven."""
-    return sharing(rng, mesh_build_mode="mesh", fan_out=rng.choice([1, 2]))
+    return sharing(
+        rng,
+        mesh_build_mode="mesh",
+        fan_out=rng.choice([1, 2]),
+        max_staleness=rng.choice([None, None, 0, 2]),
+    )
 
 
 def all_reduce(rng):
@@ -257,6 +267,44 @@ def test_a_death_during_the_finish_changes_no_survivor(monkeypatch):
     outcome = disturbed_fit(monkeypatch, 1001, sharing)
     first, second = (worker.actor.result.params for worker in outcome.survivors)
     np.testing.assert_allclose(first, second, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_over_a_tree_survivors_end_each_phase_alike(monkeypatch, seed):
+    """To all they do not: what a dead worker sent may have reached some of them."""
+    outcome = disturbed_fit(monkeypatch, seed, sharing_over_a_tree)
+    assert outcome.error is None
+    for (first, _), *others in snapshots_of_survivors(outcome):
+        for params, _ in others:
+            np.testing.assert_allclose(params, first, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_tree_is_taken_while_there_are_many(monkeypatch, seed):
+    """From three members to four, when one joins, and back when one dies."""
+    taken = []
+    new_mesh = GradientSharingExchange._new_mesh
+
+    def noting(exchange):
+        mesh = new_mesh(exchange)
+        taken.append((exchange._phase, type(mesh)))
+        return mesh
+
+    monkeypatch.setattr(options, "MOST_PLAIN", 3)
+    monkeypatch.setattr(GradientSharingExchange, "_new_mesh", noting)
+    workers = [Worker("w0"), Worker("w1", Fate(5, 20)), Worker("w2")]
+    workers.append(Worker("late", from_epoch=1))
+    outcome = simulate(
+        monkeypatch,
+        seed,
+        sharing(random.Random(seed), fan_out=2, dealing="fixed"),
+        workers,
+        numbered_data([200], 4, in_memory=True),
+        epochs=4,
+    )
+    assert_fit_is_right(outcome)
+    kinds = [kind for _, kind in sorted(set(taken), key=lambda each: each[0])]
+    assert [kind for kind, _ in groupby(kinds)] == [PlainMesh, TreeMesh, PlainMesh]
 
 
 @pytest.mark.parametrize("seed", QUICK)
