@@ -149,7 +149,7 @@ class GradientSharingExchange(ClusterExchange):
         def missing() -> frozenset[int]:
             # We may be what others wait for.
             self._pass_on()
-            return self._peer.too_far_behind(position)
+            return self._mesh.silent(self._peer.too_far_behind(position))
 
         if missing():
             self._wait("catch up in", missing, lambda: self._mesh.step)

@@ -46,6 +46,10 @@ class Mesh(ABC):
     def answer(self) -> None:
         """Send what came of the messages that were taken in."""
 
+    @abstractmethod
+    def silent(self, missing: frozenset[int]) -> frozenset[int]:
+        """Return who seems to keep `missing` from us: somebody if any are missing."""
+
     @property
     @abstractmethod
     def step(self) -> int:

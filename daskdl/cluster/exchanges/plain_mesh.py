@@ -49,3 +49,7 @@ class PlainMesh(Mesh):
 
     def answer(self) -> None:
         """Do nothing: nothing that comes asks for an answer."""
+
+    def silent(self, missing: frozenset[int]) -> frozenset[int]:
+        """Return `missing`: they would send to us."""
+        return missing

@@ -96,7 +96,7 @@ class TreeMesh(Mesh):
     def end(self, last: SharedUpdate) -> None:
         """Send our last message, and answer others until all have ended the phase."""
         self.tell(last)
-        self._wait("end", lambda: self._member.awaited, lambda: self.step)
+        self._wait("end", lambda: self.silent(self._member.awaited), lambda: self.step)
         statistics = np.zeros(0) if last.statistics is None else last.statistics
         own = Contribution(position=last.position, examples=last.position)
         total = self._rounds.take("end", own, [statistics], weighted_mean)
@@ -136,13 +136,21 @@ class TreeMesh(Mesh):
         finally:
             self._is_sending = False
 
+    def silent(self, missing: frozenset[int]) -> frozenset[int]:
+        """Return who takes nothing from us, or else who is at fault in the tree.
+
+        What is missing may be stuck between any two members; the first is certain.
+        """
+        return missing and (self._takes_nothing or self._member.at_fault(missing))
+
     @property
     def step(self) -> int:
-        """How far we have got: not as far as others if one takes nothing from us.
+        """How far we have got: not as far as others if it is certain who is silent."""
+        return 0 if self._takes_nothing else 1
 
-        What is missing may be stuck anywhere between two members; that is certain.
-        """
-        return 0 if self._behind() else 1
+    @property
+    def _takes_nothing(self) -> frozenset[int]:
+        return self._members.intersection(self._behind())
 
     def _note_marks(self) -> None:
         """Tell the peer how far the others are."""

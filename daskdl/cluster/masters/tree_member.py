@@ -97,14 +97,14 @@ class TreeMember:
 
     @property
     def awaited(self) -> frozenset[int]:
-        """Whom we wait for until the phase is over; see :meth:`at_fault`."""
+        """Who has not ended the phase, as far as we know; nobody when it is over."""
         if self._is_over:
             return frozenset()
         others = frozenset(self._tree.alive) - {self._rank}
         if self._is_root and not self._reigns:
             return others - self._standings.keys()
         missing = frozenset(rank for rank in others if not self._taken_of(rank).ends)
-        return self.at_fault(missing or others)
+        return missing or others
 
     def at_fault(self, missing: frozenset[int]) -> frozenset[int]:
         """Return who keeps `missing` from us, as far as we see.
@@ -152,9 +152,7 @@ class TreeMember:
         """
         before = {self._rank: self._told.messages}
         number = self._told.messages + 1
-        self._told = Mark(
-            messages=number, position=position, ends=ends, step_s=step_s
-        )
+        self._told = Mark(messages=number, position=position, ends=ends, step_s=step_s)
         if update is not None:
             self._own.append((number, update))
         marks = {self._rank: self._told}

@@ -294,12 +294,12 @@ def test_who_is_ahead_waits_for_what_comes_over_the_tree():
     assert not exchange._peer.too_far_behind(1)
 
 
-def test_whoever_waits_for_a_child_that_takes_nothing_is_not_as_far(monkeypatch):
+def test_it_is_certain_who_is_silent_where_one_takes_nothing(monkeypatch):
     topic, network = topic_of(0), Network()
-    exchange = exchange_of(0, topic, network)
-    assert exchange._mesh.step == 1
+    mesh = exchange_of(0, topic, network)._mesh
+    assert (mesh.step, mesh.silent(frozenset({1, 2}))) == (1, {1, 2})
     monkeypatch.setattr(topic, "behind", lambda: ["m1"])
-    assert exchange._mesh.step == 0
+    assert (mesh.step, mesh.silent(frozenset({1, 2}))) == (0, {1})
 
 
 def test_a_merge_drops_what_waits_of_a_tree_whose_phase_is_over():
