@@ -91,6 +91,6 @@ def _average(replicas: list[Averaging], outer: OuterMomentum | None) -> list[int
 
 def _mean(replicas: list[Averaging], name: str) -> FloatArray:
     vectors = [getattr(each.network, name) for each in replicas]
-    mean = np.empty_like(vectors[0])
+    mean: FloatArray = np.empty_like(vectors[0])
     weighted_mean(vectors, [each.examples for each in replicas], mean)
     return mean

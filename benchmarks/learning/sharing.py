@@ -13,8 +13,9 @@ from benchmarks.learning.replicas import (
     rounds,
 )
 from benchmarks.learning.tasks import Task
-from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
 from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.masters.shared_update import SharedUpdate
 
 
 class Sharing:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
 from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.tree_messages import Marks
 from daskdl.cluster.masters.tree_replica import TreeReplica, Update
 from daskdl.data.dataset import DataSet

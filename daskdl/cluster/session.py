@@ -26,7 +26,6 @@ from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExcha
 from daskdl.cluster.exchanges.power_sgd import PowerSgdExchange
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
-from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
@@ -34,6 +33,7 @@ from daskdl.cluster.masters.options import (
     PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
+from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.cluster.orders import EndEpoch, Finish, Restore, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
 from daskdl.cluster.workload import Workload

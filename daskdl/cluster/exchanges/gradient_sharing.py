@@ -20,10 +20,11 @@ from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_sum
 from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
-from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
 from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
 )
+from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.masters.tree_messages import InPhase
 from daskdl.cluster.workload import Workload

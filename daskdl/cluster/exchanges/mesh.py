@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeAlias
 
-from daskdl.cluster.masters.gradient_sharing import SharedUpdate
+from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.tree_messages import TreeMessage
 
 Publish: TypeAlias = Callable[..., None]

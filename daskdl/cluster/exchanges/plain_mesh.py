@@ -1,7 +1,8 @@
 """Gradient sharing in which each message goes to all others."""
 
 from daskdl.cluster.exchanges.mesh import Mesh, Publish, Wait
-from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
+from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.tree_messages import TreeMessage
 
 

@@ -9,7 +9,8 @@ from daskdl.cluster.exchanges.dense_rounds import DenseRounds
 from daskdl.cluster.exchanges.mesh import Mesh, Publish, Wait
 from daskdl.cluster.masters.combining import weighted_mean
 from daskdl.cluster.masters.dense_sum import Contribution
-from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
+from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.tree_member import TreeMember
 from daskdl.cluster.masters.tree_messages import InPhase, Mark, Marks, TreeMessage
 from daskdl.cluster.masters.tree_replica import TreeReplica

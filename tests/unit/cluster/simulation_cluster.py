@@ -21,8 +21,8 @@ from daskdl.cluster.exchanges import base, gradient_sharing, parameter_averaging
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters import dense_sum
-from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.cluster.orders import EndEpoch, MemberGone, Order, SessionSpec, Stop
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.stats import progress

@@ -10,11 +10,10 @@ from daskdl.arrays.flat import Slot
 from daskdl.cluster.masters.gradient_sharing import (
     MOST_LATE,
     GradientSharingPeer,
-    SharedUpdate,
     iterations_together,
-    merge_waiting,
 )
 from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.masters.shared_update import SharedUpdate, merge_waiting
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import (

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.flat import Slot
-from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, merge_waiting
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
+from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 
 N = 64

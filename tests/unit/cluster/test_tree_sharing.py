@@ -9,8 +9,8 @@ from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.dense_sum import Message as Told
-from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.cluster.masters.tree_messages import (
     Gathered,
     InPhase,
