@@ -17,6 +17,7 @@ from dask.utils import parse_timedelta
 from distributed import Client
 
 from daskdl.cluster.calls import GONE
+from daskdl.cluster.missing_workers import start_missing_again
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.worker_selection import WorkerSelection
 
@@ -89,6 +90,7 @@ def _wait(
             return
         if now > tell_s:
             tell_s = now + TELL_EVERY_S
+            start_missing_again(client)
             tell(
                 f"waiting for workers: {selection.n_wanted} must be there, "
                 f"{len(found)} are; {end_s - now:.0f} s more at most"

@@ -6,6 +6,7 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -24,6 +25,7 @@ from daskdl.cluster.mailbox import SessionPlugin
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_calls import MemberCalls
 from daskdl.cluster.member_results import first_result
+from daskdl.cluster.missing_workers import start_missing_again
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
@@ -218,6 +220,7 @@ class SessionMembers:
         """
         if self._trial is None:
             return self._free()
+        start_missing_again(self._client)
         with self._scheduler_must_answer():
             self._try_out()
             while patient and self._probation.has_just_begun():
@@ -276,7 +279,8 @@ class SessionMembers:
         wanted = max(self._selection.n_wanted, self._n_members)
         present = self._selection.suitable
         with ask_for(self._client, wanted):
-            there = await_replacements(self._able, present, wanted, timeout_s)
+            ask = partial(start_missing_again, self._client)
+            there = await_replacements(self._able, present, ask, wanted, timeout_s)
             if there:
                 self._start_on(there, state)
         return bool(there)

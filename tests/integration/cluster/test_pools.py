@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
@@ -144,3 +145,31 @@ def events(client):
         }
 
     return client.run_on_scheduler(look)
+
+
+@pytest.fixture
+def given_up(cluster_of):
+    """Return a client, and a function that ends a nanny whose worker never started."""
+    client = cluster_of(1)
+    (nanny,) = client.cluster.workers.values()
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "0.5s"}):
+        yield client, lambda: client.cluster.sync(nanny.close)
+
+
+def test_a_worker_whose_nanny_gave_up_before_a_fit_comes_back(given_up):
+    client, give_up = given_up
+    give_up()
+    assert len(counted_fit(client).workers) == 1
+
+
+def test_a_worker_whose_nanny_gave_up_in_a_fit_comes_back(given_up):
+    client, give_up = given_up
+    times = []
+
+    def strike(event):
+        # The second epoch may be told again.
+        if isinstance(event, EpochFinished) and event.epoch == 2 and not times:
+            times.append(event)
+            give_up()
+
+    assert len(counted_fit(client, listeners=Events(strike)).rejoined) == 1

@@ -12,6 +12,8 @@ class Filling:
 
     id = "client"
 
+    cluster = None  # it is somebody else's
+
     def __init__(self, *workers, comes=True):
         self.workers = list(workers)
         self.comes = comes

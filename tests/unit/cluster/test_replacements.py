@@ -16,7 +16,7 @@ class Pool:
     """Workers that come and go at set times, a second for each look."""
 
     def __init__(self, able=(), present=()):
-        self.now = 0.0
+        self.now, self.asked = 0.0, []
         self._able, self._present = dict(able), dict(present)
 
     def monotonic(self):
@@ -24,6 +24,9 @@ class Pool:
 
     def sleep(self, _):
         self.now += 1.0
+
+    def ask(self):
+        self.asked.append(self.now)
 
     def able(self):
         return self._at(self._able)
@@ -41,7 +44,8 @@ def wait(monkeypatch):
 
     def run(pool):
         monkeypatch.setattr(replacements, "time", pool)
-        return await_replacements(pool.able, pool.present, 2, TIMEOUT_S), pool.now
+        there = await_replacements(pool.able, pool.present, pool.ask, 2, TIMEOUT_S)
+        return there, pool.now
 
     return run
 
@@ -53,6 +57,12 @@ def test_those_that_come_together_start_together(wait):
 def test_one_that_comes_alone_starts_a_moment_later(wait):
     there, at_s = wait(Pool({"a": (3, 99)}))
     assert (there, at_s) == (["a"], 3.0 + GATHER_S + 1.0)
+
+
+def test_workers_are_asked_for_until_one_comes(wait):
+    pool = Pool({"a": (12, 99)})
+    wait(pool)
+    assert pool.asked == [0.0, 6.0]
 
 
 def test_the_wait_ends_where_nobody_comes(wait):

@@ -71,6 +71,8 @@ NETWORK.key = "network"
 class FakeClient:
     """Workers are names; a call is answered by what the test put into `answers`."""
 
+    cluster = None  # it is somebody else's
+
     def __init__(self, *workers, asynchronous=False):
         self.asynchronous = asynchronous
         self.status = "running"
