@@ -10,7 +10,7 @@ from daskdl.cli.data_opening import open_job_data
 from daskdl.cli.graceful_end import GracefulEnd
 from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
-from daskdl.cli.job_file import job_text
+from daskdl.cli.job_file import job_text, load_job
 from daskdl.cli.job_network import job_network
 from daskdl.cli.progress import View, count, starting
 from daskdl.cli.results import Results, evaluations_for
@@ -28,6 +28,7 @@ from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.partition import Source
+from daskdl.errors import FormatError, OptionError
 from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.network import Network
 
@@ -68,6 +69,7 @@ def run_job(
     )
     directory.check()
     if directory.is_complete:
+        _refuse_more_epochs(directory, job)
         view.note(f"{directory.url} is complete: nothing is trained")
         wall_s = time.monotonic() - start_s
         return RunMetrics(model=directory.path(MODEL), wall_s=round(wall_s, 3))
@@ -86,15 +88,27 @@ def run_job(
         results = Results(job, front.network, front.last_fit, scored, test_name)
         _write(directory, results)
         directory.finish()
-    except BaseException:
+    except BaseException as error:
         # Also what Ctrl-C and SIGTERM raise.
         directory.leave()
-        if directory.kept is not None:
+        # Of checkpoints that are all damaged the error tells.
+        if directory.kept is not None and not isinstance(error, FormatError):
             view.note(directory.kept)
         raise
     return results.metrics(
         model=directory.path(MODEL), wall_s=time.monotonic() - start_s
     )
+
+
+def _refuse_more_epochs(directory: RunDirectory, job: Job) -> None:
+    """Refuse what a run that is complete cannot do: its checkpoints are gone."""
+    trained = load_job(directory.path(JOB)).training.epochs
+    if job.training.epochs > trained:
+        raise OptionError(
+            f"run: training.epochs must be at most {trained} with --resume, got "
+            f"{job.training.epochs}: {directory.url} is complete. To train on, begin a "
+            f"run with `model: {directory.url}`."
+        )
 
 
 def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:

@@ -74,6 +74,8 @@ def read_newest(who: str, path_or_url: str, read: Callable[[str], T]) -> tuple[s
     for name in names:
         found = _read_or_warn(f"{url}/{name}", read, damage)
         if found is not None:
+            if damage:
+                logger.warning("%s: it goes on from %s/%s.", who, url, name)
             return f"{url}/{name}", found
     raise FormatError(
         f"{who}: resume must have a checkpoint that is whole, got {len(names)} damaged "

@@ -171,10 +171,21 @@ class Resumed:
         return own
 
     def is_complete(self, who: str, epochs: int) -> bool:
-        """Tell whether the run has nothing left of so many epochs, and log it."""
+        """Tell whether the run has nothing left of so many epochs, and log it.
+
+        Raises
+        ------
+        OptionError
+            If it has trained more: the network would not be one of so many epochs.
+        """
+        done = self.state.position.epoch
+        if done > epochs:
+            raise OptionError(
+                f"{who}: epochs must be at least {done}, which the run has trained, "
+                f"got {epochs}. ({self.path})"
+            )
         if not self.state.is_complete(epochs):
             return False
-        done = self.state.position.epoch
         logger.warning(
             "%s: the run is complete, %s: nothing is trained. (%s)",
             who,

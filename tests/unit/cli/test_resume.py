@@ -76,6 +76,14 @@ def test_a_complete_run_is_left_alone(run, out, resume):
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
+def test_more_epochs_of_a_complete_run_are_refused(run, out, resume):
+    run()
+    result = resume("training.epochs=99")
+    assert result.exit_code == 2
+    assert "is complete" in result.stderr
+    assert "model:" in result.stderr
+
+
 def test_what_replaces_a_run_needs_overwrite_again(stopped, run, resume):
     shutil.move(stopped, stopped.parent / "out.unfinished-01234567")
     (stopped).mkdir()

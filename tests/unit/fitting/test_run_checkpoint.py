@@ -203,6 +203,12 @@ def test_a_complete_run_returns_at_once(network, data, folder, caplog):
     assert "the run is complete, 3 of 3 epochs: nothing is trained" in caplog.text
 
 
+def test_fewer_epochs_than_were_trained_are_refused(network, data, folder):
+    network.clone().fit(data, **HOW, listeners=dl.RunCheckpoint(folder))
+    with pytest.raises(OptionError, match="epochs must be at least 3, which"):
+        network.fit(data, **{**HOW, "epochs": 2}, resume=folder)
+
+
 def test_more_epochs_are_the_whole_run(network, data, folder):
     whole = network.clone().fit(data, **{**HOW, "epochs": 5})
     network.clone().fit(data, **HOW, listeners=dl.RunCheckpoint(folder))
@@ -257,12 +263,14 @@ def damage(path):
 def test_the_one_before_a_damaged_one_is_taken(network, data, folder, caplog):
     whole = network.clone().fit(data, **HOW)
     stopped(network.clone(), data, folder)
-    damage(folder / names(folder)[-1])
+    *_, before, newest = names(folder)
+    damage(folder / newest)
     checkpoint = dl.RunCheckpoint(folder)
     went_on = network.fit(data, **HOW, resume=folder, listeners=checkpoint)
     np.testing.assert_array_equal(went_on.params, whole.params)
     assert "The file is damaged" in caplog.text
     assert "The checkpoint before it is taken" in caplog.text
+    assert f"it goes on from {folder}/{before}" in caplog.text
 
 
 def test_half_a_file_is_damaged(network, data, folder):
