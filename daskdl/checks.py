@@ -58,6 +58,15 @@ def check_count(who: str, option: str, value: Any) -> int:
     return int(value)
 
 
+def check_whole(who: str, option: str, value: Any) -> int:
+    """Refuse a value that is not a whole number, 0 or greater."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+        raise OptionError(
+            f"{who}: {option} must be a whole number >= 0, got {value!r}."
+        )
+    return int(value)
+
+
 def check_index(who: str, option: str, value: Any, size: int) -> int:
     """Refuse a value that is not an index below `size`."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)

@@ -1,11 +1,11 @@
 """The workers of a cluster that a fit was asked to use."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
 from distributed import Client
 
-from daskdl.checks import check_positive, some
+from daskdl.checks import check_count, check_positive, some
 from daskdl.errors import ClusterError, OptionError, StepTimeoutError, WorkerLostError
 
 
@@ -35,6 +35,8 @@ class WorkerSelection:
     ) -> None:
         for name, amount in resources.items():
             check_positive("Session", f"resources[{name!r}]", amount)
+        if wanted is not None and not isinstance(wanted, Sequence | Set):
+            wanted = check_count("Session", "workers", wanted)
         self._client = client
         self._wanted = wanted
         self._resources = resources

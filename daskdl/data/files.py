@@ -118,6 +118,26 @@ def check_free(path_or_url: _Path) -> None:
     _check_replaceable(path_or_url, kind_of(fs, path), overwrite=False)
 
 
+def make_folder(path_or_url: _Path) -> None:
+    """Make a directory and those above it, if it is not there, with retries.
+
+    Raises
+    ------
+    OutputError
+        If the store does not let it.
+    """
+    fs, path = filesystem(path_or_url)
+    try:
+        with_retries(
+            f"{path_or_url}: making it", lambda: fs.makedirs(path, exist_ok=True)
+        )
+    except BROKEN as error:
+        raise OutputError(
+            f"{path_or_url}: must be made for checkpoints, the store does not let it: "
+            f"{in_words(error)}."
+        ) from error
+
+
 def _check_replaceable(
     path_or_url: _Path, kind: str | None, *, overwrite: bool
 ) -> None:

@@ -16,6 +16,7 @@ from daskdl.checks import (
     check_one_of,
     check_positive,
     check_type,
+    check_whole,
     did_you_mean,
 )
 from daskdl.cluster.masters.tree import FAN_OUT
@@ -78,8 +79,11 @@ class TrainingMaster:
     def __post_init__(self) -> None:
         who = type(self).__name__
         check_one_of(who, "dealing", self.dealing, DEALINGS)
-        check_at_least(
-            who, "worker_prefetch_num_batches", self.worker_prefetch_num_batches, 0
+        for entry in fields(self):
+            if entry.type is bool:
+                check_type(who, entry.name, getattr(self, entry.name), bool)
+        check_whole(
+            who, "worker_prefetch_num_batches", self.worker_prefetch_num_batches
         )
         check_positive(who, "start_timeout_s", self.start_timeout_s)
         check_positive(who, "peer_timeout_s", self.peer_timeout_s)
@@ -186,7 +190,15 @@ class SharedTrainingMaster(TrainingMaster):
             check_count(who, name, getattr(self, name))
         for name in ("warm_up", "max_staleness"):
             if getattr(self, name) is not None:
-                check_at_least(who, name, getattr(self, name), 0)
+                check_whole(who, name, getattr(self, name))
+        check_type(
+            *(who, "threshold_algorithm", self.threshold_algorithm),
+            ThresholdAlgorithm,
+        )
+        check_type(
+            *(who, "residual_post_processor", self.residual_post_processor),
+            ResidualPostProcessor,
+        )
 
     def is_tree(self, members: int) -> bool:
         """Whether so many members of a phase share over a tree."""
@@ -263,7 +275,6 @@ class BlockMomentumTrainingMaster(ParameterAveragingTrainingMaster):
         super().__post_init__()
         who = type(self).__name__
         check_fraction(who, "outer_momentum", self.outer_momentum)
-        check_type(who, "outer_nesterov", self.outer_nesterov, bool)
         check_positive(who, "outer_learning_rate", self.outer_learning_rate)
 
 
@@ -346,9 +357,7 @@ class PowerSGDTrainingMaster(AllReduceTrainingMaster):
         super().__post_init__()
         who = type(self).__name__
         check_count(who, "matrix_rank", self.matrix_rank)
-        check_at_least(
-            who, "start_compress_iteration", self.start_compress_iteration, 0
-        )
+        check_whole(who, "start_compress_iteration", self.start_compress_iteration)
         check_positive(who, "min_compression_rate", self.min_compression_rate)
 
 

@@ -9,6 +9,9 @@ SMOOTHING = 0.3
 # Below that ratio of the slowest to the fastest, all train as many: what a busy machine
 # does to equal workers is no difference between them, and equal rounds are repeatable.
 UNEVEN = 2.0
+# Seconds that the fastest must have waited: short runs of equal workers are repeatable
+# on a busy machine, too.
+WORTH_S = 1.0
 # A clock may stand still for a minibatch.
 LEAST_S = 1e-6
 
@@ -37,6 +40,7 @@ class RoundSizes:
         self._is_fixed = is_fixed
         self._rounds = 0
         self._seconds: dict[int, float] = {}  # of a minibatch, by rank
+        self._waited_s = 0.0  # since members differ
 
     @property
     def are_uneven(self) -> bool:
@@ -61,10 +65,16 @@ class RoundSizes:
                 self._seconds[rank] = before + SMOOTHING * (now - before)
         paces = {rank: self._seconds[rank] for rank in efforts if rank in self._seconds}
         if self._rounds > SETTLED_AFTER and len(paces) > 1 and self._rank in paces:
-            self.own = self._size(paces)
+            took_s = [took for minibatches, took in efforts.values() if minibatches]
+            waited_s = max(took_s) - min(took_s) if took_s else 0.0
+            self.own = self._size(paces, waited_s)
 
-    def _size(self, paces: Mapping[int, float]) -> int:
+    def _size(self, paces: Mapping[int, float], waited_s: float) -> int:
         if max(paces.values()) < UNEVEN * min(paces.values()):
+            self._waited_s = 0.0
+            return self._frequency
+        self._waited_s += waited_s
+        if self._waited_s < WORTH_S:
             return self._frequency
         together = self._frequency * len(paces)
         speed = sum(1 / seconds for seconds in paces.values())

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from daskdl.data.files import make_folder
 from daskdl.data.filesystems import filesystem
-from daskdl.data.retries import BROKEN, in_words, with_retries
+from daskdl.data.retries import BROKEN
 from daskdl.data.store import entries_of, kind_of, remove
-from daskdl.errors import FormatError, OutputError, SourceNotFoundError
+from daskdl.errors import FormatError, SourceNotFoundError
 
 __all__ = ["CHECKPOINTS", "CheckpointDirectory", "checkpoints_in", "read_newest"]
 
@@ -162,16 +163,7 @@ class CheckpointDirectory:
             If the store does not take it; those before stay.
         """
         url = f"{self.url}/{_named(self._next)}"
-        try:
-            with_retries(
-                f"{self.url}: making it",
-                lambda: self._fs.makedirs(self._path, exist_ok=True),
-            )
-        except BROKEN as error:
-            raise OutputError(
-                f"{self.url}: must be made for checkpoints, the store does not let it: "
-                f"{in_words(error)}."
-            ) from error
+        make_folder(self.url)
         write(url)
         self._numbers.append(self._next)
         self._next += 1

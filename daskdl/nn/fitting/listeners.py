@@ -2,6 +2,7 @@
 
 import logging
 import os
+import posixpath
 import re
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from daskdl.checks import check_count
-from daskdl.data.files import check_free
+from daskdl.data.files import check_free, make_folder
 from daskdl.errors import OptionError
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.fitting.fit import Fit
@@ -85,7 +86,8 @@ class CheckpointListener(Listener):
         )
 
     def on_fit_start(self, fit: Fit) -> None:
-        """Refuse to overwrite existing checkpoints, before anything is trained."""
+        """Make their folder, and refuse to overwrite any, before training."""
+        make_folder(posixpath.dirname(self._path) or ".")
         # A run that goes on finds its own.
         if not self._overwrite and fit.resumed_from is None:
             epochs = filter(partial(self._is_time, fit), range(1, fit.epochs + 1))

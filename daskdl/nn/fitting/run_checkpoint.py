@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskdl.checks import check_count, check_positive
+from daskdl.checks import check_count, check_positive, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import OptionError, OutputExistsError
 from daskdl.nn.file_formats import writer_of
@@ -72,6 +72,8 @@ class RunCheckpoint(Listener):
         self._directory = CheckpointDirectory(
             directory, check_count(who, "keep_last", keep_last)
         )
+        check_type(who, "at_start", at_start, bool)
+        check_type(who, "overwrite", overwrite, bool)
         self._at_start, self._overwrite = at_start, overwrite
         self._iteration, self._time_s = 0, 0.0  # of the last one
         self._begins, self._is_own = True, False

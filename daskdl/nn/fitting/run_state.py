@@ -6,7 +6,7 @@ All of it is plain values, which a checkpoint stores. Nothing is read or written
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from daskdl.nn.fitting.events import FitReport
 
 __all__ = ["DataFingerprint", "RunPlan", "RunPosition", "RunState"]
 
-# Of the progress of a fit of days: enough for its curve.
-_MOST_PROGRESS = 2000
+E = TypeVar("E")
+
+# Of one kind, of a fit of days: enough for a curve.
+_MOST_EVENTS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,6 +281,15 @@ def _told(value: Any) -> str:
 
 
 def _thinned(report: FitReport) -> FitReport:
-    """Return the report with as much of its progress as a curve needs."""
-    every = 1 + len(report.progress) // _MOST_PROGRESS
-    return replace(report, progress=report.progress[::-1][::every][::-1])
+    """Return the report with as much of its events as a curve needs."""
+    return replace(
+        report,
+        progress=_newest(report.progress),
+        residuals=_newest(report.residuals),
+    )
+
+
+def _newest(events: list[E]) -> list[E]:
+    """Return events that are as far apart as there are too many, the last one too."""
+    every = 1 + len(events) // _MOST_EVENTS
+    return events[::-1][::every][::-1]

@@ -11,7 +11,6 @@ class Filling:
     """A cluster to which a worker comes at every second look."""
 
     id = "client"
-
     cluster = None  # it is somebody else's
 
     def __init__(self, *workers, comes=True):
@@ -91,3 +90,12 @@ def test_none_in_time_is_refused():
 def test_an_address_that_is_misspelt_is_refused_at_once():
     with pytest.raises(OptionError, match=r"must be workers of the cluster, got \['b"):
         waited(Filling("a", comes=False), ["b"])
+
+
+@pytest.mark.parametrize("wanted", [0, 1.5, True])
+def test_a_number_that_is_none_is_refused_at_once(wanted):
+    with (
+        pytest.raises(OptionError, match="workers must be a whole number > 0, got"),
+        enough_workers(Filling(), wanted, None, 60.0, print),
+    ):
+        pass

@@ -23,6 +23,7 @@ from daskdl.errors import OptionError
         ("start_timeout_s", -1),
         ("idle_timeout_s", 0),
         ("worker_prefetch_num_batches", -1),
+        ("worker_prefetch_num_batches", 1.5),
     ],
 )
 def test_an_illegal_value_is_refused_by_name(option, value):
@@ -30,10 +31,31 @@ def test_an_illegal_value_is_refused_by_name(option, value):
         ParameterAveragingTrainingMaster(**{option: value})
 
 
+@pytest.mark.parametrize("value", [-1, 2.5, True, "3"])
 @pytest.mark.parametrize("option", ["warm_up", "max_staleness"])
-def test_an_illegal_value_of_sharing_is_refused_by_name(option):
-    with pytest.raises(OptionError, match=f"{option} must be >= 0, got -1"):
-        SharedTrainingMaster(**{option: -1})
+def test_an_illegal_value_of_sharing_is_refused_by_name(option, value):
+    with pytest.raises(OptionError, match=f"{option} must be a whole number >= 0, got"):
+        SharedTrainingMaster(**{option: value})
+
+
+@pytest.mark.parametrize(
+    ("master", "option"),
+    [
+        (AllReduceTrainingMaster, "elastic"),
+        (ParameterAveragingTrainingMaster, "save_updater"),
+        (SharedTrainingMaster, "staleness_aware"),
+        (SharedTrainingMaster, "encoding_debug_mode"),
+    ],
+)
+def test_what_is_no_bool_is_refused(master, option):
+    with pytest.raises(OptionError, match=f"{option} must be a bool, got str"):
+        master(**{option: "no"})
+
+
+@pytest.mark.parametrize("option", ["threshold_algorithm", "residual_post_processor"])
+def test_what_is_no_object_of_the_encoding_is_refused(option):
+    with pytest.raises(OptionError, match=f"{option} must be a .*, got str"):
+        SharedTrainingMaster(**{option: "fixed"})
 
 
 @pytest.mark.parametrize("master", [BlockMomentumTrainingMaster, DiLoCoTrainingMaster])

@@ -23,6 +23,18 @@ def test_the_first_rounds_say_nothing_about_speed():
     assert sizes_after({0: (5, 1.0), 1: (5, 9.0)}, 5) == 5
 
 
+def test_equal_rounds_go_on_until_somebody_waited_for_long():
+    efforts = {0: (5, 0.1), 1: (5, 0.4)}
+    assert [sizes_after(efforts, rounds) for rounds in (8, 10)] == [5, 8]
+
+
+def test_what_was_waited_is_forgotten_when_members_are_equal_again():
+    sizes = RoundSizes(0, 5, is_fixed=False)
+    for number in range(40):
+        sizes.take({0: (5, 0.1), 1: (5, 0.3 if number % 8 < 4 else 0.1)})
+    assert not sizes.are_uneven
+
+
 def test_fixed_rounds_stay_what_they_are():
     assert sizes_after({0: (5, 1.0), 1: (5, 4.0)}, 20, is_fixed=True) == 5
 

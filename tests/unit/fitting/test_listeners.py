@@ -238,11 +238,12 @@ def test_scores_are_logged(network, data, caplog):
 
 
 def test_checkpoints_are_written(network, data, tmp_path):
-    listener = dl.CheckpointListener(tmp_path / "at{epoch}.safetensors", 2)
+    folder = tmp_path / "made"
+    listener = dl.CheckpointListener(folder / "at{epoch}.safetensors", 2)
     network.fit(data, epochs=5, batch_size=10, listeners=listener)
-    names = sorted(path.name for path in tmp_path.iterdir())
+    names = sorted(path.name for path in folder.iterdir())
     assert names == ["at2.safetensors", "at4.safetensors", "at5.safetensors"]
-    last = dl.load(tmp_path / "at5.safetensors")
+    last = dl.load(folder / "at5.safetensors")
     np.testing.assert_array_equal(last.params, network.params)
 
 
