@@ -35,7 +35,7 @@ from tests.unit.cluster.simulation_cluster import (
     simulate,
 )
 
-QUICK = range(30)
+QUICK = range(10)
 MANY = range(1000, 3000)
 
 
@@ -279,7 +279,7 @@ def test_over_a_tree_survivors_end_each_phase_alike(monkeypatch, seed):
             np.testing.assert_allclose(params, first, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_tree_is_taken_while_there_are_many(monkeypatch, seed):
     """From three members to four, when one joins, and back when one dies."""
     taken = []
@@ -396,7 +396,7 @@ def test_when_all_die_the_fit_says_so(monkeypatch, seed, master):
     assert isinstance(outcome.error, WorkerLostError)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("master", MASTERS)
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
 def test_two_members_that_do_not_hear_each_other_cost_one(
@@ -418,7 +418,7 @@ def test_two_members_that_do_not_hear_each_other_cost_one(
     assert [lost.worker for lost in outcome.report.lost] == [f"w{max(pair)}"]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("master", MASTERS)
 def test_when_all_die_and_others_come_every_example_is_trained(
     monkeypatch, master, seed
