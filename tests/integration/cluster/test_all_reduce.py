@@ -160,15 +160,14 @@ def test_a_round_of_averaging_costs_less_than_twice_the_vectors(clients, workers
     assert front.last_fit.bytes_sent <= most * vectors * 4 * workers
 
 
-def test_the_end_of_sharing_costs_less_than_twice_the_state(clients):
-    """Nothing reaches the threshold: all else is some bytes a minibatch."""
+def test_sharing_sends_no_state_and_no_parameters_at_its_end(clients):
+    """Nothing reaches the threshold: what is sent are some bytes a minibatch."""
     never = FixedThresholdAlgorithm(threshold=1e6)
     master = SharedTrainingMaster(warm_up=0, threshold_algorithm=never)
     front = DaskMultiLayer(clients(4), lstm(), master)
     front.fit(series(BATCH * 4 * 20), batch_size=BATCH)
     sent = front.last_fit.bytes_sent / 4
-    state = front.network.updater_state.nbytes
-    assert state < sent <= 2.1 * state
+    assert 0 < sent < 0.5 * front.network.params.nbytes
 
 
 def test_a_worker_that_dies_leaves_its_minibatches_to_the_others(cluster_of):
