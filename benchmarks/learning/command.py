@@ -15,12 +15,8 @@ from benchmarks.learning.lockstep import learned
 from benchmarks.learning.picture import svg
 from benchmarks.learning.replicas import Learned
 from benchmarks.learning.tasks import TASKS, Task
-from daskdl.cluster.masters.options import training_master
+from daskdl.cluster.masters.options import MASTERS, training_master
 
-MASTERS = (
-    *("shared", "averaging", "block_momentum", "diloco"),
-    *("allreduce", "powersgd"),
-)
 ALONE = "one process"
 
 
@@ -118,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--workers", type=_numbers, default=[1, 2, 4, 8], help="default: 1,2,4,8")
     add(
         "--master",
-        type=lambda text: _names(text, MASTERS),
+        type=lambda text: _names(text, list(MASTERS)),
         default=["shared"],
         help=f"of {', '.join(MASTERS)}; default: shared",
     )

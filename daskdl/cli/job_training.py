@@ -6,16 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from daskdl.cli.job_values import TypeWithOptions
-from daskdl.cluster.masters.options import (
-    AllReduceTrainingMaster,
-    BlockMomentumTrainingMaster,
-    DiLoCoTrainingMaster,
-    ParameterAveragingTrainingMaster,
-    PowerSGDTrainingMaster,
-    SharedTrainingMaster,
-    TrainingMaster,
-    training_master,
-)
+from daskdl.cluster.masters.options import MASTERS, TrainingMaster, training_master
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.values import Conf, Count, Index, NonNegative, Positive
@@ -231,7 +222,7 @@ class Training(Conf):
 
     @model_validator(mode="after")
     def _check_master(self) -> "Training":
-        known = {field.name for field in fields(_MASTERS[self.master])}
+        known = {field.name for field in fields(MASTERS[self.master])}
         for name in self._given():
             if name not in known:
                 raise PathError(f"does not go with master {self.master!r}.", name)
@@ -250,14 +241,6 @@ class Training(Conf):
         return {name: value for name, value in values.items() if value is not None}
 
 
-_MASTERS = {
-    "shared": SharedTrainingMaster,
-    "averaging": ParameterAveragingTrainingMaster,
-    "block_momentum": BlockMomentumTrainingMaster,
-    "diloco": DiLoCoTrainingMaster,
-    "allreduce": AllReduceTrainingMaster,
-    "powersgd": PowerSGDTrainingMaster,
-}
 _MASTER_OPTIONS = tuple(
     name
     for name in Training.model_fields

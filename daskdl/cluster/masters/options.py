@@ -361,7 +361,7 @@ class PowerSGDTrainingMaster(AllReduceTrainingMaster):
         check_positive(who, "min_compression_rate", self.min_compression_rate)
 
 
-_MASTERS: dict[str, type[TrainingMaster]] = {
+MASTERS: dict[str, type[TrainingMaster]] = {
     "shared": SharedTrainingMaster,
     "averaging": ParameterAveragingTrainingMaster,
     "block_momentum": BlockMomentumTrainingMaster,
@@ -369,6 +369,8 @@ _MASTERS: dict[str, type[TrainingMaster]] = {
     "allreduce": AllReduceTrainingMaster,
     "powersgd": PowerSGDTrainingMaster,
 }
+"""The masters by their names in job files."""
+
 _ALGORITHMS: dict[str, type] = {
     "adaptive": AdaptiveThresholdAlgorithm,
     "target_sparsity": TargetSparsityThresholdAlgorithm,
@@ -401,8 +403,8 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
     OptionError
         When the kind or an option is unknown or has an illegal value.
     """
-    check_one_of("training", "master", kind, _MASTERS)
-    master = _MASTERS[kind]
+    check_one_of("training", "master", kind, MASTERS)
+    master = MASTERS[kind]
     values = {
         name: _nested(name, value) if name in _NESTED else value
         for name, value in options.items()
