@@ -86,8 +86,7 @@ class CheckpointListener(Listener):
         )
 
     def on_fit_start(self, fit: Fit) -> None:
-        """Make their folder, and refuse to overwrite any, before training."""
-        make_folder(posixpath.dirname(self._path) or ".")
+        """Refuse to overwrite existing checkpoints, before anything is trained."""
         # A run that goes on finds its own.
         if not self._overwrite and fit.resumed_from is None:
             epochs = filter(partial(self._is_time, fit), range(1, fit.epochs + 1))
@@ -95,9 +94,11 @@ class CheckpointListener(Listener):
                 check_free(path)
 
     def on_epoch_end(self, fit: Fit) -> None:
-        """Save the network, if it is time."""
+        """Save the network, if it is time; its folder is made."""
         if self._is_time(fit, fit.epoch):
-            fit.network.save(self._path_of(fit.epoch), overwrite=True)
+            path = self._path_of(fit.epoch)
+            make_folder(posixpath.dirname(path) or ".")
+            fit.network.save(path, overwrite=True)
 
     def _is_time(self, fit: Fit, epoch: int) -> bool:
         return epoch % self._every == 0 or epoch == fit.epochs

@@ -247,6 +247,14 @@ def test_checkpoints_are_written(network, data, tmp_path):
     np.testing.assert_array_equal(last.params, network.params)
 
 
+def test_the_epoch_may_stand_in_the_name_of_a_folder(network, data, tmp_path):
+    listener = dl.CheckpointListener(tmp_path / "at{epoch}" / "net.safetensors")
+    network.fit(data, epochs=2, batch_size=10, listeners=listener)
+    found = [path.relative_to(tmp_path) for path in tmp_path.rglob("*")]
+    made = ["at1", "at1/net.safetensors", "at2", "at2/net.safetensors"]
+    assert sorted(map(str, found)) == made
+
+
 def test_one_checkpoint_takes_the_place_of_the_last(network, data, tmp_path):
     path = tmp_path / "last.safetensors"
     network.fit(data, epochs=3, batch_size=10, listeners=dl.CheckpointListener(path))
