@@ -15,9 +15,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.bus import Joined, Left, Message, Topic
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.dense_round import RoundMessage
-from daskdl.cluster.masters.options import (
-    TrainingMaster,
-)
+from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.workload import Workload
 from daskdl.errors import StepTimeoutError

@@ -21,9 +21,7 @@ from daskdl.cluster.masters.combining import plain_sum
 from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
-from daskdl.cluster.masters.options import (
-    SharedTrainingMaster,
-)
+from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.masters.tree_messages import InPhase
@@ -89,11 +87,14 @@ class GradientSharingExchange(ClusterExchange):
         # time makes, the first one counts it.
         position = self._trained + 1
         with self._params.lent():
-            update = to_host(network.gradients)
-            # Before more comes in, which its gradient has not seen.
-            self._peer.heed_staleness(update, position)
+            update = network.gradients
+            if self._master.staleness_aware:
+                update = to_host(update)
+                # Before more comes in, which its gradient has not seen.
+                self._peer.heed_staleness(update, position)
             self._drain()
             if self._peer.count_update(network.iteration_count):
+                update = to_host(update)
                 self._agree(update)
                 self._share(network, update, position)
                 self._let_peers_keep_up()
