@@ -38,6 +38,8 @@ __all__ = ["ClusterOptions", "connect"]
 
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
 _PRELOAD = "distributed.worker.preload"
+# 250 MiB that a worker holds before it reads anything, are 80 % of it.
+_LEAST_MEMORY_MIB = 320
 # A worker that trains holds parameters and batches inside one task: nothing that Dask
 # could spill. `terminate` stays on, so that a leak kills a worker and not the machine.
 _LOCAL_CONFIG = {
@@ -366,6 +368,12 @@ def _check_memory_limit(memory_limit: str | None) -> None:
         raise OptionError(
             "ClusterOptions: memory_limit must be a size such as '2 GiB', or 'auto', "
             f"got {memory_limit!r}."
+        )
+    if n_bytes < _LEAST_MEMORY_MIB << 20:
+        raise OptionError(
+            f"ClusterOptions: memory_limit must be at least '{_LEAST_MEMORY_MIB} MiB', "
+            f"got {memory_limit!r}. A worker holds some 250 MiB before it reads "
+            "anything, and Dask gives it nothing to do above 80 % of its limit."
         )
 
 
