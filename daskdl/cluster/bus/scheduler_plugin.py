@@ -20,6 +20,7 @@ from distributed.protocol.pickle import dumps
 from distributed.protocol.serialize import Serialized, deserialize
 
 from daskdl.cluster.bus.holders import Holder, end_holder, forget_events
+from daskdl.cluster.bus.housekeeping import Housekeeping
 from daskdl.cluster.bus.plugin_lifecycle import stop_plugins, travelling_start
 from daskdl.cluster.bus.probing import wrong_python
 from daskdl.cluster.bus.protocol import (
@@ -55,6 +56,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
     def __init__(self) -> None:
         self.generation = uuid.uuid4().hex
         self._scheduler: Any = None
+        self._housekeeping: Any = None
         self._registry = Registry()
         self._telling: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._holders: dict[str, Holder] = {}
@@ -68,6 +70,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
     async def start(self, scheduler: Any) -> None:
         """Answer the workers from now on."""
         self._scheduler = scheduler
+        self._housekeeping = Housekeeping(scheduler)
         scheduler.handlers[JOIN_OP] = self._join
         scheduler.handlers[LEAVE_OP] = self._leave
         scheduler.handlers[VIEW_OP] = self._view
@@ -85,6 +88,8 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         if self._leaving is not None:
             await asyncio.wait([self._leaving])
             return False
+        if name not in self._holders:
+            self._housekeeping.hold()
         self._holders[name] = holder
         self._pickled.update(pickled)
         return True
@@ -92,8 +97,10 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
     def release(self, name: str) -> asyncio.Task[None] | None:
         """Drop a user of the bus; return the task that ends it after the last one."""
         holder = self._holders.pop(name, None)
-        if holder is not None and holder.events is not None:
-            forget_events(self._scheduler, holder.events)
+        if holder is not None:
+            self._housekeeping.release()
+            if holder.events is not None:
+                forget_events(self._scheduler, holder.events)
         if not self._holders and self._leaving is None and not self._is_closed:
             self._leaving = self._begin(self._leave_the_cluster())
         return self._leaving

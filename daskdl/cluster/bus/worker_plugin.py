@@ -11,6 +11,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from daskdl.cluster.bus.control import Control
 from daskdl.cluster.bus.event_loop import EventLoop
+from daskdl.cluster.bus.housekeeping import Housekeeping
 from daskdl.cluster.bus.membership import Membership
 from daskdl.cluster.bus.options import MEMBER, Role, TopicOptions, WhenFull
 from daskdl.cluster.bus.peers import Peers
@@ -23,7 +24,6 @@ from daskdl.cluster.bus.protocol import (
 )
 from daskdl.cluster.bus.registry import Entry, View
 from daskdl.cluster.bus.state import TopicState
-from daskdl.cluster.bus.statistical_profile import StatisticalProfile
 from daskdl.cluster.bus.switch_interval import SWITCH_INTERVAL
 from daskdl.cluster.bus.topic import Topic
 from daskdl.errors import BusClosedError, ClusterError, OptionError
@@ -59,7 +59,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         self._worker: Any = None
         self._control: Any = None
         self._loop: Any = None
-        self._profile: Any = None
+        self._housekeeping: Any = None
         self._open: dict[str, OpenTopic] = {}
         self._is_closed = False
 
@@ -68,7 +68,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         self._worker = worker
         self._control = Control(worker)
         self._loop = EventLoop()
-        self._profile = StatisticalProfile(worker)
+        self._housekeeping = Housekeeping(worker)
         worker.handlers[LINK_OP] = self._serve_link
         worker.handlers[VIEW_OP] = self._take_view
 
@@ -185,7 +185,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         # Before the scheduler knows us: a peer may be faster than its answer.
         self._open[me] = opened
         SWITCH_INTERVAL.hold()
-        self._profile.hold()
+        self._housekeeping.hold()
         try:
             opened.peers.apply(await self._control.join(name, me, entry))
         except BaseException:
@@ -198,7 +198,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         def left() -> None:
             del self._open[state.me]
             SWITCH_INTERVAL.release()
-            self._profile.release()
+            self._housekeeping.release()
 
         def lost() -> None:
             opened.topic.abort()
