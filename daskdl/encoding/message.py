@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.errors import ShapeError, StaleMessageError
-from daskdl.kernels.threshold import BITMAP, HEADER_INTS, THRESHOLD, header_tau
+from daskdl.kernels.threshold import (
+    BITMAP,
+    HEADER_INTS,
+    THRESHOLD,
+    all_lie_within,
+    header_tau,
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def check_message(
         )
     if message.size < HEADER_INTS:
         raise _refusal(who, f"a header of {HEADER_INTS} ints", f"{message.size} ints")
-    count, length, _, kind = (int(value) for value in message[:HEADER_INTS])
+    count, length, _, kind = message[:HEADER_INTS].tolist()
     if length != size:
         raise _refusal(who, f"an update of {size} parameters", f"one of {length}")
     tau = float(header_tau(message))
@@ -99,10 +105,8 @@ def check_dense(update: NDArray[np.floating[Any]], size: int) -> None:
 def _check_entries(who: str, entries: NDArray[np.int32], count: int, size: int) -> None:
     if count != entries.size:
         raise _refusal(who, f"{count} entries, as its header says", f"{entries.size}")
-    if count == 0:
-        return
-    low, high = int(entries.min()), int(entries.max())
-    if low < -size or high > size or not entries.all():
+    if not all_lie_within(entries, size):
+        low, high = int(entries.min()), int(entries.max())
         outside = low if low < -size else high if high > size else 0
         raise _refusal(who, f"positions from 1 to {size}, signed", f"{outside}")
 

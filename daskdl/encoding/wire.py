@@ -32,12 +32,13 @@ from daskdl.errors import DamagedMessageError, ShapeError, StaleMessageError
 from daskdl.kernels.coding import (
     BLOCK,
     RicePlan,
-    ascends,
     bitmap_codes,
     count_codes,
+    join_entries,
     rice_decode,
     rice_encode,
     rice_plan,
+    split_entries,
     write_bitmap,
 )
 from daskdl.kernels.threshold import BITMAP, HEADER_INTS
@@ -150,12 +151,13 @@ def _pack_plain(message: NDArray[np.int32]) -> Packed:
 
 def _pack_coded(message: NDArray[np.int32], *, is_bitmap: bool) -> Packed | None:
     """Return the message in Rice coding, or None if that is not worth its time."""
-    entries = _bitmap_entries(message) if is_bitmap else _threshold_entries(message)
+    body = message[HEADER_INTS:]
+    entries = _bitmap_entries(message) if is_bitmap else split_entries(body)
     if entries is None:
         return None
     positions, symbols, plan = _planned(*entries, _SYMBOL_BITS[is_bitmap])
     n_coded = 8 * plan.n_words + plan.low_bits.size
-    n_plain = 4 * (message.size - HEADER_INTS)
+    n_plain = 4 * body.size
     if 8 * n_coded + _SAVED_BITS * positions.size > 8 * n_plain:
         return None
     n_bytes = HEADER_BYTES + n_coded
@@ -168,11 +170,6 @@ def _pack_coded(message: NDArray[np.int32], *, is_bitmap: bool) -> Packed | None
     packed[HEADER_BYTES + code.nbytes :] = plan.low_bits
     envelope = Envelope(RICE, plan.least_gap, _header(message), positions.size)
     return with_envelope(packed, envelope)
-
-
-def _threshold_entries(message: NDArray[np.int32]) -> Entries:
-    entries = message[HEADER_INTS:]
-    return np.abs(entries), (entries < 0).view(np.uint8)
 
 
 def _bitmap_entries(message: NDArray[np.int32]) -> Entries | None:
@@ -191,10 +188,11 @@ def _planned(
     positions: NDArray[np.int32], symbols: NDArray[np.uint8], symbol_bits: int
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8], RicePlan]:
     """Return the entries in ascending order, and how to code them."""
-    if not ascends(positions):
-        order = np.argsort(positions, kind="stable")
-        positions, symbols = positions[order], symbols[order]
-    return positions, symbols, rice_plan(positions, symbol_bits)
+    plan = rice_plan(positions, symbol_bits)
+    if plan is not None:
+        return positions, symbols, plan
+    order = np.argsort(positions, kind="stable")
+    return _planned(positions[order], symbols[order], symbol_bits)
 
 
 def _header(message: NDArray[np.int32]) -> list[int]:
@@ -228,6 +226,5 @@ def _threshold_message(
     positions: NDArray[np.int32], is_negative: NDArray[np.uint8]
 ) -> NDArray[np.int32]:
     message = np.empty(HEADER_INTS + positions.size, np.int32)
-    signs = np.int8(1) - np.int8(2) * is_negative.view(np.int8)
-    np.multiply(positions, signs, out=message[HEADER_INTS:])
+    join_entries(positions, is_negative, message[HEADER_INTS:])
     return message

@@ -60,29 +60,47 @@ class RicePlan:
     n_words: int
 
 
-def ascends(positions: Positions) -> bool:
-    """Return whether no position, shape (count,), is less than the one before it."""
+def split_entries(entries: NDArray[np.int32]) -> tuple[Positions, Symbols]:
+    """Return the positions of signed entries, (count,), and a 1 where negative."""
+    if not numba_is_used():
+        return np.abs(entries), (entries < 0).view(np.uint8)
+    positions = np.empty(entries.size, np.int32)
+    is_negative = np.empty(entries.size, np.uint8)
+    cpu.split_entries(entries, positions, is_negative)
+    return positions, is_negative
+
+
+def join_entries(
+    positions: Positions, is_negative: Symbols, entries: NDArray[np.int32]
+) -> None:
+    """Undo :func:`split_entries`; `entries`, of shape (count,), is overwritten."""
     if numba_is_used():
-        return int(cpu.smallest_gap(positions)) >= 0
-    return _smallest_gap(positions) >= 0
+        cpu.join_entries(positions, is_negative, entries)
+        return
+    signs = np.int8(1) - np.int8(2) * is_negative.view(np.int8)
+    np.multiply(positions, signs, out=entries)
 
 
-def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan:
+def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan | None:
     """Choose k for each block, and count the words of the code.
+
+    Returns None where a position is less than the one before it.
 
     Parameters
     ----------
     positions : ndarray of shape (count,), int32
-        Positive and ascending; they may repeat.
+        Positive; they may repeat.
     symbol_bits : int
         Bits of a symbol.
     """
+    find = cpu.smallest_gap if numba_is_used() else _smallest_gap
+    least_gap = int(find(positions))
+    if least_gap < 0:
+        return None
     low_bits = np.empty(-(-positions.size // BLOCK), np.uint8)
     if numba_is_used():
-        least_gap = int(cpu.smallest_gap(positions))
         n_bits = int(cpu.choose_low_bits(positions, least_gap, low_bits))
     else:
-        least_gap = _smallest_gap(positions)
         n_bits = _choose_low_bits(positions, least_gap, low_bits)
     n_words = field_words(low_bits, positions.size, symbol_bits) - (-n_bits // 64)
     return RicePlan(least_gap, low_bits, n_words)

@@ -12,6 +12,23 @@ _ONE = np.uint64(1)
 
 
 @jit
+def split_entries(entries, positions, is_negative):
+    """Write the position of each signed entry, and whether it is negative."""
+    for i in range(entries.size):
+        entry = entries[i]
+        positions[i] = abs(entry)
+        is_negative[i] = entry < 0
+
+
+@jit
+def join_entries(positions, is_negative, entries):
+    """Undo :func:`split_entries`."""
+    for i in range(positions.size):
+        position = positions[i]
+        entries[i] = -position if is_negative[i] else position
+
+
+@jit
 def smallest_gap(positions):
     """Return the least gap between a position and the one before it, at most 1."""
     smallest = np.int32(1)

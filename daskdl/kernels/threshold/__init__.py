@@ -307,6 +307,22 @@ def double(message: NDArray[np.int32], residual: FloatArray) -> None:
     message[2] = int((half + half).view(np.int32))
 
 
+def all_lie_within(entries: NDArray[np.int32], size: int) -> bool:
+    """Return whether all entries are positions from 1 to `size`, signed.
+
+    Parameters
+    ----------
+    entries : ndarray of shape (count,), int32
+        What stands behind the header of a message.
+    size : int
+        Length of the vector.
+    """
+    if _is_compiled_for(entries):
+        return bool(cpu.all_lie_within(entries, size))
+    wrong = (entries < -size) | (entries > size) | (entries == 0)
+    return not bool(wrong.any())
+
+
 def header_tau(message: NDArray[np.int32]) -> np.float32:
     """Return the threshold in the header of a message of shape (4 + payload,)."""
     tau: np.float32 = np.int32(int(message[2])).view(np.float32)
@@ -417,7 +433,7 @@ def _write_bits(
     words.view(np.uint32)[:] = halves[0] | (halves[1] << np.uint32(_WORD))
 
 
-def _is_compiled_for(*vectors: FloatArray | None) -> bool:
+def _is_compiled_for(*vectors: NDArray[Any] | None) -> bool:
     """Return whether compiled kernels take these vectors."""
     for vector in vectors:
         if vector is not None and (

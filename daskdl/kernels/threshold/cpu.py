@@ -174,6 +174,16 @@ def add_quanta(entries, tau, target):
 
 
 @jit
+def all_lie_within(entries, size):
+    """Return whether all are positions from 1 to size, signed."""
+    wrong = 0
+    for k in range(entries.size):
+        entry = np.int64(entries[k])
+        wrong |= (entry < -size) | (entry > size) | (entry == 0)
+    return wrong == 0
+
+
+@jit
 def bitmap_encode(residual, changes, tau, half, words):
     """Add the changes, write two-bit codes, take what they carry off; count codes."""
     count = 0

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from daskdl.kernels.coding import (
     RicePlan,
-    ascends,
     bitmap_codes,
     count_codes,
+    join_entries,
     rice_decode,
     rice_encode,
     rice_plan,
+    split_entries,
     write_bitmap,
 )
 
@@ -129,9 +130,19 @@ def test_a_gap_too_long_for_an_integer_is_noticed(backend):
     assert not decoded(plan, words, 1, 1)[0]
 
 
-def test_positions_that_do_not_ascend_are_told(backend):
-    assert ascends(np.array([1, 1, 5], np.int32))
-    assert not ascends(np.array([1, 5, 4], np.int32))
+def test_positions_that_do_not_ascend_have_no_plan(backend):
+    assert rice_plan(np.array([1, 1, 5], np.int32), 1) is not None
+    assert rice_plan(np.array([1, 5, 4], np.int32), 1) is None
+
+
+def test_signed_entries_are_split_and_joined(backend):
+    entries = np.array([3, -1, LARGEST, -LARGEST], np.int32)
+    positions, is_negative = split_entries(entries)
+    assert positions.tolist() == [3, 1, LARGEST, LARGEST]
+    assert is_negative.tolist() == [0, 1, 0, 1]
+    joined = np.zeros_like(entries)
+    join_entries(positions, is_negative, joined)
+    assert joined.tolist() == entries.tolist()
 
 
 def test_gaps_that_cluster_get_each_their_own_k(backend, rng):
