@@ -297,9 +297,11 @@ class SessionMembers:
         return [address for address in self._free() if address in prepared]
 
     def _start_on(self, addresses: Sequence[str], state: NetworkState) -> None:
-        # Not on newcomers, who have shown the least so far.
-        near = list(self.addresses.values()) or addresses
-        shared = share_state(self._client, state, workers=near, priority=PRIORITY)
+        # Not on newcomers, who have shown the least so far. What is paused goes on with
+        # its member, and begins no task.
+        awake = [a for a in self.addresses.values() if a not in self.paused]
+        where = awake or addresses
+        shared = share_state(self._client, state, workers=where, priority=PRIORITY)
         self._shared.append(shared)
         for address in addresses:
             rank = len(self._addresses_ever)

@@ -159,6 +159,7 @@ class FakeClient:
         if function is int:
             return FakeFuture()
         if function is not run_member:
+            self.made_on = workers
             return NETWORK
         self.needed = options["resources"]
         self.futures.append(FakeFuture())
@@ -220,6 +221,23 @@ def test_only_workers_that_offer_the_resources_take_part(client):
 
 def test_a_task_needs_no_resources_unless_asked_for(members, client):
     assert client.needed is None
+
+
+@pytest.mark.parametrize(
+    ("paused", "made_on"),
+    [({"a"}, ["b", "c"]), ({"a", "b", "c"}, ["d"])],
+    ids=["one", "all"],
+)
+def test_who_is_paused_makes_no_network_for_newcomers(members, client, paused, made_on):
+    """It would begin when it has memory again, and the newcomer waits as long."""
+    client.workers.append("d")
+    client.paused = paused
+    client.networks = {"a": STATE}
+    members.newcomers()
+    members.snapshot()
+    members.start(STATE)
+    assert "d" in members.addresses.values()
+    assert list(client.made_on) == made_on
 
 
 def test_resources_that_nobody_offers_are_refused(client):
