@@ -1,14 +1,27 @@
-"""Specifications of the outputs of a network and their labels, and of their losses."""
+"""Specifications of the inputs and outputs of a network, and of the labels."""
 
 from collections.abc import Sequence
 
+from numpy.typing import DTypeLike
+
 from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.axes import feature_axis
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.data_format import image_shape_of
 from daskdl.nn.layers.yolo2_output import Yolo2Output
 from daskdl.nn.loss_evaluations import n_classes_of
 from daskdl.nn.losses.box_labels import box_rule
 from daskdl.nn.losses.label_rules import LabelRule, label_rule
+from daskdl.nn.row_rules import row_rule
+
+
+def input_spec(
+    who: str, input_type: InputType, readers: Sequence[Node], dtype: DTypeLike
+) -> ArraySpec:
+    """Return the spec of an input of a network of that dtype, called `who`."""
+    images = image_shape_of(input_type, [node.conf for node in readers])
+    return ArraySpec(who, input_type, images, rule=row_rule(readers, dtype))
 
 
 def output_specs(who: str, nodes: Sequence[Node]) -> list[ArraySpec]:

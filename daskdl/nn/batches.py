@@ -47,7 +47,7 @@ class ArraySpec:
     classes : int, optional
         Of labels that tell classes: how many there are.
     rule : LabelRule, optional
-        What labels must be for the loss.
+        What labels must be for the loss, or features for layers that look them up.
     """
 
     who: str

@@ -123,6 +123,28 @@ class DataChecks:
             if n_classes is not None:
                 check_classes(f"{who}: {what}", expanded, n_classes, counts=counts)
 
+    def check_features(
+        self, who: str, arrays: Arrays, normalizer: Normalizer | None
+    ) -> None:
+        """Refuse features that layers cannot look up, masked or not.
+
+        What becomes of features that are normalized, each minibatch will show.
+        Parameters are those of :meth:`check_numbers`.
+
+        Raises
+        ------
+        DataError
+            With number, row and the rows that there are.
+        """
+        if normalizer is not None:
+            return
+        for what, spec, array, _ in _named(
+            "features", self.inputs, arrays.features, arrays.features_masks
+        ):
+            expanded = _expanded(spec, array)
+            if spec.rule is not None and fits(spec.type.border_shape, expanded):
+                spec.rule.check(f"{who}: {what}", expanded)
+
     def check_labels(self, who: str, arrays: Arrays) -> None:
         """Refuse unmasked labels that the losses do not take.
 
@@ -189,8 +211,9 @@ class PartitionCheck:
         return examples.replaced(features=canonical.features, labels=canonical.labels)
 
     def check(self, who: str, arrays: Arrays) -> None:
-        """Refuse numbers that are not finite, and labels that losses do not take."""
+        """Refuse numbers that are not finite, or not what layers or losses take."""
         self.checks.check_numbers(who, arrays, self.normalizer)
+        self.checks.check_features(who, arrays, self.normalizer)
         # What the loss sees of labels that are normalized, each minibatch will show.
         if self.normalizer is None or not self.normalizer.is_fit_label:
             self.checks.check_labels(who, arrays)

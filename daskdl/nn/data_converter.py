@@ -117,7 +117,7 @@ class DataConverter:
             If features, labels or masks do not fit, naming the layer.
         DataError
             If it is no data set, has no examples or no labels, or a number is not
-            finite.
+            finite or of no row that a layer could look up.
         """
         arrays = self.checks.canonical(as_arrays(self._who, batch))
         self._check_features(arrays, any_length=any_length)
@@ -127,6 +127,7 @@ class DataConverter:
         check_labels(self._who, labels, arrays, steps=self._steps)
         if numbers:
             self.checks.check_numbers(self._who, arrays, self.normalizer)
+            self.checks.check_features(self._who, arrays, self.normalizer)
         return arrays
 
     def unlabelled(
@@ -151,7 +152,8 @@ class DataConverter:
         ShapeError
             If they do not fit.
         DataError
-            If they do not hold real numbers, or one is not finite.
+            If they do not hold real numbers, or one is not finite or of no row that a
+            layer could look up.
         """
         n_inputs = len(self.inputs)
         arrays = [
@@ -165,6 +167,7 @@ class DataConverter:
         self._check_features(unlabelled, any_length=any_length)
         if numbers:
             self.checks.check_numbers(self._who, unlabelled, self.normalizer)
+            self.checks.check_features(self._who, unlabelled, self.normalizer)
         return unlabelled
 
     def check_labels(self, arrays: Arrays) -> None:

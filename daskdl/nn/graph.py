@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from daskdl.nn.array_specs import input_spec
 from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.data_format import image_shape_of
 from daskdl.nn.network import Network
 
 
@@ -23,12 +23,11 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
     def inputs(self) -> list[ArraySpec]:
         """Specs of the inputs, in the order of the configuration."""
         return [
-            ArraySpec(
+            input_spec(
                 f"ComputationGraph input {name!r}",
                 input_type,
-                image_shape_of(
-                    input_type, [n.conf for n in self._nodes if name in n.inputs]
-                ),
+                [node for node in self._nodes if name in node.inputs],
+                self.dtype,
             )
             for name, input_type in self.conf.inputs.items()
         ]

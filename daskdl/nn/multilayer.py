@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from daskdl.nn.array_specs import name_of
+from daskdl.nn.array_specs import input_spec, name_of
 from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.data_format import image_shape_of
 from daskdl.nn.network import Network
 
 
@@ -39,10 +38,8 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     @property
     def inputs(self) -> list[ArraySpec]:
         """Spec of the one input, named after the first layer."""
-        who, first, given = type(self).__name__, self._nodes[0], self.conf.input
-        return [
-            ArraySpec(name_of(who, first), given, image_shape_of(given, [first.conf]))
-        ]
+        who = name_of(type(self).__name__, self._nodes[0])
+        return [input_spec(who, self.conf.input, self._nodes[:1], self.dtype)]
 
     @property
     def output_nodes(self) -> Sequence[Node]:
