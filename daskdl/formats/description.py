@@ -16,6 +16,7 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
+from daskdl.nn.conf.stored import stored_configuration
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
@@ -87,7 +88,7 @@ class Description:
             )
         conf_type, self._network_type = _KINDS[str(kind)]
         try:
-            self.conf = conf_type.from_dict(values.get("configuration"))
+            self.conf = stored_configuration(conf_type, values.get("configuration"))
         except RecursionError:
             raise FormatError(f"{who}: must not be nested that deep.") from None
         self.shapes: dict[str, tuple[int, ...]] = {

@@ -34,7 +34,6 @@ _NETWORK_KEPT: dict[str, Json] = {
     "cacheMode": "NONE",
     "inferenceWorkspaceMode": "ENABLED",
     "trainingWorkspaceMode": "ENABLED",
-    "validateOutputLayerConfig": True,
 }
 _LAYER_KEPT: dict[str, Json] = {
     "minimize": True,
@@ -127,6 +126,10 @@ def _read_shared(
         ),
         "tbptt_fwd_length": data.get("tbpttFwdLength", 20),
         "tbptt_back_length": data.get("tbpttBackLength", 20),
+        "validate_output_layer": expect_flag(
+            data.get("validateOutputLayerConfig", True),
+            f"{where}: validateOutputLayerConfig",
+        ),
     }
     return {**network, "dl4j": kept} if kept else network
 
@@ -246,6 +249,9 @@ def write_configuration(
         iterationCount=counters.iteration,
         tbpttBackLength=network["tbptt_back_length"] or network["tbptt_fwd_length"],
         tbpttFwdLength=network["tbptt_fwd_length"],
+        # Older files of ours keep it among what nothing here depends on.
+        validateOutputLayerConfig=network["validate_output_layer"]
+        and kept.get("validateOutputLayerConfig", True),
     )
     if "layers" in network:
         common["confs"] = [

@@ -51,6 +51,7 @@ _NETWORK_OPTIONS = (
     "backprop_type",
     "tbptt_fwd_length",
     "tbptt_back_length",
+    "validate_output_layer",
     "dl4j",
 )
 

@@ -60,6 +60,9 @@ class NetworkConf(Conf):
         segments are cut again into pieces that long, and there is one update for all of
         them. What is in front of a cut counts, and learns nothing from what is behind
         it. None, and what is longer than a segment: back to its beginning.
+    validate_output_layer : bool
+        Whether pairs of loss and activation are refused that cannot be trained, like
+        ``mcxent`` behind ``identity``. Not in other dialects than ``exact``.
     dl4j : mapping
         Properties in a file that change nothing here, kept for the way back.
     activation, weight_init, bias_init, gain_init, updater, bias_updater, l1, l2, \
@@ -82,6 +85,7 @@ dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
     backprop_type: BackpropTypeName = "standard"
     tbptt_fwd_length: Count = 20
     tbptt_back_length: Count | None = None
+    validate_output_layer: bool = True
     activation: AnyActivation = "sigmoid"
     weight_init: AnyWeightInit = "xavier"
     bias_init: Real = 0.0

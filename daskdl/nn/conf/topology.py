@@ -19,6 +19,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.order import checked_order, topological_order
+from daskdl.nn.conf.output_layers import check_output_layer
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
 
@@ -310,6 +311,7 @@ def _layer_node(
     if conf.is_output:
         # For what it refuses: weights of a loss, say, that are too few.
         conf.labels_type(entered)
+        check_output_layer(defaults, conf, output_type.shape[-1])
     return Node(key, name, conf, inputs, input_types, output_type)
 
 

@@ -104,7 +104,7 @@ def test_layers_are_named_by_their_place():
 def test_an_output_layer_takes_the_activation_of_its_loss(loss, activation):
     conf = MultiLayerConfiguration(
         input=FeedForward(size=2),
-        layers=[Output(n_out=1, loss=loss)],
+        layers=[Output(n_out=2, loss=loss)],
         activation="relu",
     )
     assert conf.nodes()[0].conf.activation == activation
@@ -112,7 +112,7 @@ def test_an_output_layer_takes_the_activation_of_its_loss(loss, activation):
 
 def test_the_defaults_are_those_of_dl4j():
     conf = MultiLayerConfiguration(
-        input=FeedForward(size=2), layers=[Dense(n_out=3), Output(n_out=1)]
+        input=FeedForward(size=2), layers=[Dense(n_out=3), Output(n_out=2)]
     )
     dense = conf.nodes()[0].conf
     assert (dense.activation, dense.weight_init, dense.updater) == (
@@ -238,7 +238,7 @@ def test_vertices_come_in_the_order_of_dl4j():
     conf = ComputationGraphConfiguration(
         inputs={"x": FeedForward(size=2), "y": FeedForward(size=2)},
         vertices={
-            "out": Output(n_out=1, inputs=["m"]),
+            "out": Output(n_out=2, inputs=["m"]),
             "m": MergeVertex(inputs=["d2", "d1", "d3"]),
             "d2": Dense(n_out=1, inputs=["y"]),
             "d3": Dense(n_out=1, inputs=["d1"]),

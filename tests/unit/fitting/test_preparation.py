@@ -157,7 +157,11 @@ def test_a_mask_for_examples_without_time_is_refused(network, examples):
 
 
 def test_a_single_class_is_refused_by_the_networks_output():
-    conf = MultiLayerConfiguration(input=FeedForward(size=5), layers=[Output(n_out=1)])
+    conf = MultiLayerConfiguration(
+        input=FeedForward(size=5),
+        layers=[Output(n_out=1)],
+        validate_output_layer=False,
+    )
     with pytest.raises(OptionError, match=r"'mcxent' must be at least 2.*, got 1"):
         options_for(MultiLayerNetwork(conf), None, "path")
 

@@ -88,7 +88,7 @@ def test_the_error_is_that_of_the_outputs(rng):
 )
 @pytest.mark.parametrize("loss", ["mcxent", "mse", "xent"])
 def test_classes_lie_where_the_data_format_has_them(kind, axis, loss):
-    net = sequence(kind, dl.RnnOutput(n_out=2, loss=loss, activation="sigmoid"))
+    net = sequence(kind, dl.RnnOutput(n_out=2, loss=loss))
     assert evaluation_for(net).axis == axis
 
 

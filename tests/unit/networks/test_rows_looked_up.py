@@ -1,4 +1,4 @@
-"""Numbers that embedding layers cannot look up are refused before anything is trained."""
+"""Numbers that embedding layers cannot look up are refused before training."""
 
 import numpy as np
 import pytest

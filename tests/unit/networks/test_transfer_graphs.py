@@ -211,7 +211,7 @@ class TestOtherVertices:
         old = two_branches(order=["b", "a", "e", "d1", "d2", "m", "out"])
         new = (
             dl.transfer_learning(old)
-            .add("two", dl.Output(n_out=1), "e")
+            .add("two", dl.Output(n_out=2), "e")
             .set_outputs("out", "two")
             .build()
         )

@@ -85,7 +85,7 @@ def test_a_parameter_with_other_axes(rng):
 
 def test_the_state_of_equal_updaters_lies_part_by_part():
     """Both layers make one block: first all first moments, then all second ones."""
-    adam = network(dl.Dense(n_out=1), dl.Output(n_out=1), updater="adam")
+    adam = network(dl.Dense(n_out=1), dl.Output(n_out=1, loss="mse"), updater="adam")
     order = state_order(adam)
     state = np.zeros(10)
     state[order] = np.arange(10)
@@ -96,7 +96,7 @@ def test_the_state_of_equal_updaters_lies_part_by_part():
 
 def test_the_state_of_other_updaters_lies_layer_by_layer():
     first = dl.Dense(n_out=1, updater={"type": "adam", "learning_rate": 0.1})
-    adam = network(first, dl.Output(n_out=1), updater="adam")
+    adam = network(first, dl.Output(n_out=1, loss="mse"), updater="adam")
     np.testing.assert_array_equal(state_order(adam), np.arange(10))
 
 
