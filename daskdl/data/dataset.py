@@ -16,7 +16,12 @@ from daskdl.data.example_metadata import (
 )
 from daskdl.data.example_set import ExampleSet
 from daskdl.data.labelled_arrays import arrays_of_variables
-from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
+from daskdl.data.merging import (
+    lengths_of_series,
+    merge_arrays,
+    merge_keys,
+    merge_masks,
+)
 from daskdl.data.stored_arrays import DataSetArrays, Layouts
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
@@ -116,8 +121,9 @@ class DataSet(ExampleSet):
         """Join data sets, example after example.
 
         Time series (batch, features, time) of different lengths are filled up with
-        zeros at their end, and masks say so, as DL4J does. Where some have a mask and
-        others not, the others' examples count in full.
+        zeros at their end, and masks say so, as DL4J does; so are labels (batch, time)
+        that are as long as the features. Where some have a mask and others not, the
+        others' examples count in full.
 
         Parameters
         ----------
@@ -144,7 +150,10 @@ class DataSet(ExampleSet):
             return datasets[0]
         who = "DataSet.merge"
         features = merge_arrays(who, "features", [d.features for d in datasets])
-        labels = merge_arrays(who, "labels", [d.labels for d in datasets])
+        lengths = [lengths_of_series([d.features]) for d in datasets]
+        labels = merge_arrays(
+            who, "labels", [d.labels for d in datasets], lengths=lengths
+        )
         if features is None:
             raise DataError(f"{who}: features must be there, got None.")
         return DataSet(
@@ -161,6 +170,7 @@ class DataSet(ExampleSet):
                 "labels_mask",
                 [d.labels for d in datasets],
                 [d.labels_mask for d in datasets],
+                lengths=lengths,
             ),
             keys=merge_keys(who, [d.keys for d in datasets]),
             example_metadata=merge_metadata(

@@ -1,7 +1,8 @@
 """Joining arrays of examples, time series of different lengths among them.
 
 DL4J's rule: only rank 3 in its format (batch, features, time) may differ, and only in
-time; what is missing at the end is filled with zeros and dropped by a mask.
+time; what is missing at the end is filled with zeros and dropped by a mask. Here labels
+may also be the number of a class at each step, (batch, time).
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,20 @@ from numpy.typing import NDArray
 
 from daskdl.errors import DataError, ShapeError
 
-__all__ = ["merge_arrays", "merge_keys", "merge_masks"]
+__all__ = ["lengths_of_series", "merge_arrays", "merge_keys", "merge_masks"]
 
 _Arrays = Sequence[NDArray[Any] | None]
+_Lengths = Sequence[set[int]]
 
 
-def merge_arrays(who: str, name: str, arrays: _Arrays) -> NDArray[Any] | None:
+def lengths_of_series(arrays: Sequence[NDArray[Any]]) -> set[int]:
+    """Return how long the time series (batch, features, time) among arrays are."""
+    return {array.shape[2] for array in arrays if array.ndim == 3}
+
+
+def merge_arrays(
+    who: str, name: str, arrays: _Arrays, *, lengths: _Lengths = ()
+) -> NDArray[Any] | None:
     """Join arrays along axis 0, filling shorter time series with zeros.
 
     Parameters
@@ -26,6 +35,9 @@ def merge_arrays(who: str, name: str, arrays: _Arrays) -> NDArray[Any] | None:
         For messages.
     arrays : sequence of (ndarray of shape (batch, ...) or None)
         None for all, or for none.
+    lengths : sequence of set of int, optional
+        Of the time series that go with each array: arrays (batch, time) that are as
+        long are series, too.
 
     Returns
     -------
@@ -45,22 +57,21 @@ def merge_arrays(who: str, name: str, arrays: _Arrays) -> NDArray[Any] | None:
     shapes = {array.shape[1:] for array in present}
     if len(shapes) == 1:
         return np.concatenate(present)
-    if len({shape[:-1] for shape in shapes}) > 1 or present[0].ndim != 3:
+    axis = _time_axis(arrays, lengths)
+    if axis is None or len({shape[:-1] for shape in shapes}) > 1:
         raise ShapeError(
             f"{who}: examples of {name} must have one shape, or differ only in time "
             f"as (batch, features, time), got {sorted(shapes)}."
         )
-    time = max(array.shape[2] for array in present)
+    time = max(array.shape[axis] for array in present)
+    others = [(0, 0)] * axis
     return np.concatenate(
-        [
-            np.pad(array, ((0, 0), (0, 0), (0, time - array.shape[2])))
-            for array in present
-        ]
+        [np.pad(array, (*others, (0, time - array.shape[axis]))) for array in present]
     )
 
 
 def merge_masks(
-    who: str, name: str, arrays: _Arrays, masks: _Arrays
+    who: str, name: str, arrays: _Arrays, masks: _Arrays, *, lengths: _Lengths = ()
 ) -> NDArray[Any] | None:
     """Join masks along axis 0; missing masks that are needed keep all steps.
 
@@ -72,6 +83,8 @@ def merge_masks(
         What the masks belong to.
     masks : sequence of (ndarray of shape (batch, n) or None)
         As given with the arrays.
+    lengths : sequence of set of int, optional
+        As for :func:`merge_arrays`.
 
     Returns
     -------
@@ -83,15 +96,16 @@ def merge_masks(
     ShapeError
         If the masks differ in their shape beyond what filling up in time explains.
     """
-    lengths = [a.shape[2] if a is not None and a.ndim == 3 else None for a in arrays]
-    differ = len(set(lengths)) > 1
+    axis = _time_axis(arrays, lengths)
+    steps = [None if a is None or axis is None else a.shape[axis] for a in arrays]
+    differ = len(set(steps)) > 1
     given = [mask for mask in masks if mask is not None]
     if not differ and not given:
         return None
     dtype = given[0].dtype if given else np.dtype(np.float32)
-    width = max(length or 0 for length in lengths) if differ else given[0].shape[1]
+    width = max(length or 0 for length in steps) if differ else given[0].shape[1]
     joined = []
-    for array, mask, length in zip(arrays, masks, lengths, strict=True):
+    for array, mask, length in zip(arrays, masks, steps, strict=True):
         if mask is None and array is not None:
             mask = np.ones((len(array), (length if differ else width) or 1), dtype)
         if mask is not None:
@@ -109,6 +123,18 @@ def merge_keys(who: str, keys: _Arrays) -> NDArray[Any] | None:
     """
     present = _all_or_none(who, "keys", keys)
     return np.concatenate(present) if present else None
+
+
+def _time_axis(arrays: _Arrays, lengths: _Lengths) -> int | None:
+    """Return the axis in which arrays may differ in length; None if they may not."""
+    present = [array for array in arrays if array is not None]
+    if all(array.ndim == 3 for array in present):
+        return 2
+    are_series = len(lengths) == len(arrays) and all(
+        array is None or (array.ndim == 2 and array.shape[1] in known)
+        for array, known in zip(arrays, lengths, strict=True)
+    )
+    return 1 if are_series else None
 
 
 def _filled(who: str, name: str, mask: NDArray[Any], width: int) -> NDArray[Any]:

@@ -10,7 +10,12 @@ from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
 from daskdl.data.dataset import DataSet
 from daskdl.data.example_metadata import as_metadata, merge_metadata, take_metadata
 from daskdl.data.example_set import ExampleSet
-from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
+from daskdl.data.merging import (
+    lengths_of_series,
+    merge_arrays,
+    merge_keys,
+    merge_masks,
+)
 from daskdl.data.stored_arrays import Layouts, MultiDataSetArrays
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
@@ -136,7 +141,10 @@ class MultiDataSet(ExampleSet):
             who, "features", [(d.features, d.features_masks) for d in datasets]
         )
         labels, labels_masks = _merged(
-            who, "labels", [(d.labels, d.labels_masks) for d in datasets]
+            who,
+            "labels",
+            [(d.labels, d.labels_masks) for d in datasets],
+            [lengths_of_series(d.features) for d in datasets],
         )
         return MultiDataSet(
             features,
@@ -274,11 +282,13 @@ def _merged(
     who: str,
     name: str,
     parts: Sequence[tuple[list[NDArray[Any]], list[NDArray[Any] | None] | None]],
+    lengths: Sequence[set[int]] = (),
 ) -> tuple[list[NDArray[Any] | None], list[NDArray[Any] | None]]:
     arrays, masks = [], []
     for index in range(len(parts[0][0])):
         column = [part[0][index] for part in parts]
         column_masks = [None if part[1] is None else part[1][index] for part in parts]
-        arrays.append(merge_arrays(who, f"{name}[{index}]", column))
-        masks.append(merge_masks(who, f"{name}_masks[{index}]", column, column_masks))
+        what, whose = f"{name}[{index}]", f"{name}_masks[{index}]"
+        arrays.append(merge_arrays(who, what, column, lengths=lengths))
+        masks.append(merge_masks(who, whose, column, column_masks, lengths=lengths))
     return arrays, masks

@@ -355,6 +355,23 @@ def test_merging_lengths_keeps_the_masks_that_were_given():
     np.testing.assert_array_equal(merged.features_mask, [[1, 0, 0, 0], [1, 1, 1, 1]])
 
 
+def test_class_numbers_of_steps_are_filled_up_like_series():
+    series = [
+        DataSet(np.zeros((1, 3, time)), np.ones((1, time), int)) for time in (1, 3)
+    ]
+    merged = DataSet.merge(series)
+    np.testing.assert_array_equal(merged.labels, [[1, 0, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(merged.labels_mask, [[1, 0, 0], [1, 1, 1]])
+
+
+def test_rows_that_are_not_as_long_as_the_series_may_not_differ():
+    series = [DataSet(np.zeros((1, 3, n)), np.ones((1, n + 1))) for n in (1, 3)]
+    with pytest.raises(
+        ShapeError, match=r"labels must have one shape, .* \[\(2,\), \("
+    ):
+        DataSet.merge(series)
+
+
 def test_merging_nothing_is_refused():
     with pytest.raises(OptionError, match=r"datasets must hold at least one, got \[\]"):
         DataSet.merge([])

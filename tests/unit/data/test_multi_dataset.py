@@ -140,6 +140,14 @@ def test_merging_fills_shorter_time_series():
     np.testing.assert_array_equal(merged.features_masks[0], [[1, 1, 1, 0], [1] * 4])
 
 
+def test_class_numbers_of_steps_are_filled_up_like_series():
+    merged = MultiDataSet.merge(
+        [MultiDataSet([np.ones((1, 2, n))], [np.ones((1, n))]) for n in (3, 4)]
+    )
+    np.testing.assert_array_equal(merged.labels[0], [[1, 1, 1, 0], [1] * 4])
+    np.testing.assert_array_equal(merged.labels_masks[0], [[1, 1, 1, 0], [1] * 4])
+
+
 def test_merging_nothing_is_refused():
     with pytest.raises(OptionError, match=r"datasets must hold at least one"):
         MultiDataSet.merge([])

@@ -183,6 +183,27 @@ def test_classes_of_time_steps_may_be_numbers(rng):
         )
 
 
+@pytest.mark.parametrize("loss", ["mcxent", "sparse_mcxent"])
+def test_classes_of_series_of_different_lengths_may_be_numbers(rng, loss):
+    def trained_by(fit, labels):
+        network = dl.MultiLayerNetwork(
+            dl.MultiLayerConfiguration(
+                input=dl.Recurrent(size=2),
+                layers=[dl.LSTM(n_out=3), dl.RnnOutput(n_out=3, loss=loss)],
+            )
+        )
+        cut = [dl.DataSet(series[:, :, :n], labels[..., :n]) for n in (3, 5, 1)]
+        fit(network, cut, batch_size=7)
+        return network.params
+
+    series, numbers = rng.standard_normal((6, 2, 5)), rng.integers(0, 3, (6, 5))
+    wanted = np.eye(3)[numbers].transpose(0, 2, 1)
+    if loss == "sparse_mcxent":
+        wanted = numbers[:, None]
+    for fit in (dl.MultiLayerNetwork.fit, dl.fit):
+        same(trained_by(fit, numbers), trained_by(fit, wanted))
+
+
 def test_classes_of_pixels_may_be_numbers(rng):
     network = dl.MultiLayerNetwork(
         dl.MultiLayerConfiguration(
