@@ -8,11 +8,19 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, Discriminator, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Tag,
+    model_validator,
+)
 
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError, got
 from daskdl.nn.conf.kinds import SCHEDULE_KINDS, AnyOf
+from daskdl.nn.conf.schedule_signs import refuse_negative
 from daskdl.nn.conf.values import (
     AnySpelling,
     Conf,
@@ -335,8 +343,10 @@ _OrSchedule: TypeAlias = Annotated[
     Discriminator(number_or_schedule),
 ]
 SCHEDULE_KINDS.enter(get_args(_Ours))
-# A schedule, or a number that must not be below 0.
-NonNegativeSchedule: TypeAlias = _OrSchedule[NonNegative]
+# A number or schedule that must not be below 0.
+NonNegativeSchedule: TypeAlias = Annotated[
+    _OrSchedule[NonNegative], AfterValidator(refuse_negative)
+]
 # A schedule, or a number that must be at least 0 and below 1.
 FractionSchedule: TypeAlias = _OrSchedule[Fraction]
 # A schedule, or a number that must be above 0 and at most 1.

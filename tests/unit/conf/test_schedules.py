@@ -17,6 +17,7 @@ from daskdl.nn.conf.schedules import (
     SigmoidSchedule,
     value_at,
 )
+from daskdl.nn.conf.updaters import Adam, Nesterovs, RmsProp, Sgd
 from daskdl.nn.conf.values import Conf
 from tests.dialects import in_dl4j
 from tests.unit.conf.schedule_cases import IDS, SCHEDULES, VALUES, table
@@ -144,6 +145,69 @@ def test_sigmoid_is_zero_where_its_exponential_is_too_large_for_a_number():
 def test_what_is_no_schedule_is_refused_with_its_path(options, message):
     with pytest.raises(OptionError, match=message):
         Holder(**options)
+
+
+STEP = {"type": "step", "initial_value": 0.1, "decay_rate": 0.5, "step": 3}
+CYCLE = {
+    "type": "cycle",
+    "initial_learning_rate": 0.1,
+    "max_learning_rate": 1,
+    "cycle_length": 9,
+    "annealing_length": 3,
+    "annealing_decay": 0.1,
+}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "place"),
+    [
+        ({"type": "fixed", "value": -0.1}, "value"),
+        ({**EXPONENTIAL, "initial_value": -0.1}, "initial_value"),
+        ({**EXPONENTIAL, "gamma": -0.1}, "gamma"),
+        (
+            {"type": "inverse", "initial_value": -0.1, "gamma": 1, "power": 1},
+            "initial_value",
+        ),
+        (
+            {"type": "poly", "initial_value": -0.1, "power": 1, "max_iter": 9},
+            "initial_value",
+        ),
+        (
+            {"type": "sigmoid", "initial_value": -0.1, "gamma": 1, "step_size": 9},
+            "initial_value",
+        ),
+        ({**STEP, "initial_value": -0.1}, "initial_value"),
+        ({**STEP, "decay_rate": -0.1}, "decay_rate"),
+        ({"type": "map", "values": {0: 1, 5: -0.1}}, r"values\[5\]"),
+        ({**CYCLE, "initial_learning_rate": -0.1}, "initial_learning_rate"),
+        ({**CYCLE, "max_learning_rate": -0.1}, "max_learning_rate"),
+        ({**CYCLE, "annealing_decay": -0.1}, "annealing_decay"),
+        ({"type": "ramp", "num_iter": 3, "base": -0.1}, "base"),
+        (
+            {"type": "ramp", "num_iter": 3, "base": {**STEP, "initial_value": -0.1}},
+            r"base\.initial_value",
+        ),
+    ],
+)
+def test_a_rate_that_goes_below_0_is_refused(schedule, place):
+    with pytest.raises(
+        OptionError,
+        match=rf"Holder\.rate\.{place}: must not be negative here, got -0\.1",
+    ):
+        Holder(rate=schedule)
+
+
+@pytest.mark.parametrize("kind", [Sgd, Adam, Nesterovs, RmsProp])
+def test_so_are_learning_rates(kind):
+    with pytest.raises(
+        OptionError, match=r"learning_rate\.values\[0\]: must not be neg"
+    ):
+        kind(learning_rate=MapSchedule(values={0: -0.1}))
+
+
+def test_a_sigmoid_may_fall():
+    falling = {"type": "sigmoid", "initial_value": 1, "gamma": -1, "step_size": 9}
+    assert Holder(rate=falling).rate.gamma == -1
 
 
 def test_a_cycle_without_room_for_its_ramps_is_refused():

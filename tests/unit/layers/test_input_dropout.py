@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl import Dropout
+from daskdl import Dropout, ScheduleDefinition, schedule
 from daskdl.arrays.random import IterationStream
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward
@@ -12,6 +12,14 @@ from tests.unit.layers.single import Single
 MANY = FeedForward(size=20_000)
 IMAGES = Convolutional(height=3, width=4, channels=500)
 ALPHA = -1.0507009873554804 * 1.6732632423543772
+
+
+@schedule("nonsense_by_test")
+class Nonsense(ScheduleDefinition):
+    """A schedule of one's own: before training nobody knows what it is worth."""
+
+    def value_at(self, iteration, epoch):
+        return -2.0
 
 
 def dropped(x, input_type=MANY, *, seed=1, **options):
@@ -124,8 +132,9 @@ def test_a_schedule_tells_the_probability_of_the_iteration(iteration, keep):
     ],
 )
 def test_a_schedule_that_gives_nonsense_is_refused(options, message):
-    bad = {"type": "fixed", "value": -2.0}
-    conf = {key: bad if value == "?" else value for key, value in options.items()}
+    conf = {
+        key: Nonsense() if value == "?" else value for key, value in options.items()
+    }
     layer = Single(Dropout(dropout=conf), MANY)
     with pytest.raises(OptionError, match=f"Dropout of 'me': {message}.*got -2.0"):
         layer.forward(ones(), rng=np.random.default_rng(1))
