@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from daskdl.errors import DataError
 
-__all__ = ["are_finite", "check_finite", "first_not_finite", "first_place"]
-__all__ += ["refused_number"]
+__all__ = ["are_finite", "check_finite", "check_mask", "first_not_finite"]
+__all__ += ["first_place", "refused_number"]
 
 
 def are_finite(values: NDArray[Any], dtype: DTypeLike | None = None) -> bool:
@@ -60,12 +60,41 @@ def check_finite(
     index = first_not_finite(values, dtype, counts)
     if index is None:
         return
-    row, *place = index
-    where = f"row {row}"
-    if place:
-        where += f", column {place[0]}" if len(place) == 1 else f" at {tuple(place)}"
     got = refused_number(values[index].item(), dtype)
-    raise DataError(f"{who}: {what} must hold finite numbers, got {got} in {where}.")
+    raise DataError(
+        f"{who}: {what} must hold finite numbers, got {got} in {_where(index)}."
+    )
+
+
+def check_mask(
+    who: str, what: str, mask: NDArray[Any], *, dtype: DTypeLike | None = None
+) -> None:
+    """Refuse a mask with a number that is not finite, or below 0.
+
+    0 drops, 1 keeps, and what else is there weighs.
+
+    Parameters
+    ----------
+    who, what : str
+        What messages call the data, and this mask of them.
+    mask : ndarray of shape (batch, ...)
+    dtype : dtype, optional
+        As for :func:`are_finite`.
+
+    Raises
+    ------
+    DataError
+        With the first such number, its row and its place in the row.
+    """
+    check_finite(who, what, mask, dtype=dtype)
+    if mask.dtype.kind in "bu" or not mask.size or mask.min() >= 0:
+        return
+    index = first_place(mask < 0)
+    if index is not None:
+        raise DataError(
+            f"{who}: {what} must hold 0 for what is dropped, 1 for what is kept or "
+            f"weights above 0, got {mask[index].item()!r} in {_where(index)}."
+        )
 
 
 def first_not_finite(
@@ -95,6 +124,15 @@ def first_place(flags: NDArray[np.bool_]) -> tuple[int, ...] | None:
     if not flags.any():
         return None
     return tuple(map(int, np.unravel_index(int(flags.argmax()), flags.shape)))
+
+
+def _where(index: tuple[int, ...]) -> str:
+    row, *place = index
+    if not place:
+        return f"row {row}"
+    if len(place) == 1:
+        return f"row {row}, column {place[0]}"
+    return f"row {row} at {tuple(place)}"
 
 
 def refused_number(value: Any, dtype: DTypeLike | None = None) -> str:

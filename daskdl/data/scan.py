@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from daskdl.checks import indexed
 from daskdl.data.blocks import BlockSize
 from daskdl.data.dataset import DataSet
-from daskdl.data.finite import check_finite
+from daskdl.data.finite import check_finite, check_mask
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.partition import Partition
 from daskdl.data.statistics import (
@@ -180,16 +180,18 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
 
 
 def _finite(name: str, examples: MultiDataSet) -> MultiDataSet:
-    groups = {
-        "features": examples.features,
-        "labels": examples.labels,
+    arrays = {"features": examples.features, "labels": examples.labels}
+    for group, held in arrays.items():
+        for index, array in enumerate(held):
+            check_finite(name, indexed(group, index, len(held)), array)
+    masks = {
         "features_mask": examples.features_masks or (),
         "labels_mask": examples.labels_masks or (),
     }
-    for group, arrays in groups.items():
-        for index, array in enumerate(arrays):
-            if array is not None:
-                check_finite(name, indexed(group, index, len(arrays)), array)
+    for group, given in masks.items():
+        for index, mask in enumerate(given):
+            if mask is not None:
+                check_mask(name, indexed(group, index, len(given)), mask)
     return examples
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
-from daskdl.data.finite import check_finite, first_place
+from daskdl.data.finite import check_mask, first_place
 from daskdl.data.masked_arrays import without_mask
 from daskdl.errors import DataError, ShapeError
 
@@ -50,7 +50,7 @@ def unmasked_rows(
         When the shapes do not go together.
     DataError
         When a label or a prediction that counts is NaN, a number of the mask is not
-        finite, or entries are masked.
+        finite or below 0, or entries are masked.
     """
     labels = to_host(without_mask(who, "labels", labels))
     predictions = to_host(without_mask(who, "predictions", predictions))
@@ -60,7 +60,7 @@ def unmasked_rows(
     output_mask = None
     if mask is not None:
         mask = to_host(without_mask(who, "mask", mask))
-        check_finite(who, "mask", mask)
+        check_mask(who, "mask", mask)
         mask = mask != 0
         position_mask = _position_mask(mask, labels.shape, axis)
         if position_mask is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from daskdl.checks import indexed
-from daskdl.data.finite import check_finite
+from daskdl.data.finite import check_finite, check_mask
 from daskdl.data.labels import check_classes
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
@@ -172,7 +172,7 @@ class DataChecks:
                 spec.rule.check(f"{who}: {what}", expanded, counts)
 
     def check_masks(self, who: str, arrays: Arrays) -> None:
-        """Refuse masks that are not finite; parameters as of :meth:`check_numbers`."""
+        """Refuse masks that :func:`check_mask` does; as :meth:`check_numbers`."""
         # First: NaN is not 0, so it would let count what it stands for.
         groups = {
             "features_mask": (self.inputs, arrays.features_masks),
@@ -181,7 +181,7 @@ class DataChecks:
         for group, (specs, masks) in groups.items():
             for what, _, mask, _ in _named(group, specs, masks, masks):
                 if mask is not None:
-                    check_finite(who, what, mask, dtype=self.dtype)
+                    check_mask(who, what, mask, dtype=self.dtype)
 
     def _each(
         self,

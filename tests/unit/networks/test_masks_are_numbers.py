@@ -1,4 +1,4 @@
-"""A mask that is not finite is refused wherever one is taken."""
+"""A mask that is not finite, or negative, is refused wherever one is taken."""
 
 import numpy as np
 import pytest
@@ -63,6 +63,34 @@ def test_mask_of_labels_must_be_finite(call, value):
     assert np.array_equal(net.params, before)
 
 
+BELOW_0 = r"must hold 0 for what is dropped, 1 for .*, got -1.0 in row"
+
+
+@pytest.mark.parametrize("call", [key for key in CALLS if key != "fit_minibatch"])
+@pytest.mark.parametrize("features", [True, False])
+def test_mask_must_not_be_negative(call, features):
+    """A single minibatch is not looked at: whoever gives many has them looked at."""
+    net = network()
+    before = net.params.copy()
+    masks = (mask_with(-1), None) if features else (None, mask_with(-1))
+    with pytest.raises(DataError, match=rf"mask {BELOW_0} 1, column 2"):
+        CALLS[call](net, DataSet(SERIES, CLASSES, *masks))
+    assert np.array_equal(net.params, before)
+
+
+def test_mask_must_not_be_negative_to_predict():
+    with pytest.raises(DataError, match=f"features_mask {BELOW_0} 1"):
+        network().output(SERIES, features_mask=mask_with(-1))
+    with pytest.raises(DataError, match=f"labels_mask {BELOW_0} 1"):
+        network().output(SERIES, labels_mask=mask_with(-1))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64])
+def test_mask_may_be_of_any_dtype(dtype):
+    data = DataSet(SERIES, CLASSES, None, mask_with(0).astype(dtype))
+    assert np.isfinite(network().fit(data).score)
+
+
 def test_mask_of_features_must_be_finite():
     net = network(GlobalPooling(), Output(n_out=2))
     with pytest.raises(DataError, match=r"features_mask must hold finite .* got nan"):
@@ -93,11 +121,20 @@ def test_mask_must_be_finite_where_evaluations_are_given_one(evaluation):
         evaluation().eval(rows, rows, np.array([1.0, np.nan, 0.0]))
 
 
+def test_mask_must_not_be_negative_where_evaluations_are_given_one():
+    with pytest.raises(DataError, match=f"mask {BELOW_0} 1"):
+        Evaluation().eval(np.eye(3), np.eye(3), np.array([1.0, -1.0, 0.0]))
+
+
 @pytest.mark.parametrize("check", [None, network().partition_check(None)])
 def test_scan_refuses_masks_that_are_not_finite(check):
     examples = MultiDataSet.of(labelled(np.nan))
     (partition,) = open_source(examples, SourceOptions()).partitions
     with pytest.raises(DataError, match=r"labels_mask must hold finite .* got nan"):
+        scan_partition(partition, statistics=False, check=check)
+    examples = MultiDataSet.of(labelled(-1))
+    (partition,) = open_source(examples, SourceOptions()).partitions
+    with pytest.raises(DataError, match=f"labels_mask {BELOW_0} 1"):
         scan_partition(partition, statistics=False, check=check)
 
 
