@@ -108,6 +108,19 @@ def check_one_of(who: str, option: str, value: T, allowed: Iterable[T]) -> T:
     )
 
 
+def normalised(name: str) -> str:
+    """Return a name without case, ``_``, ``-`` and spaces."""
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def as_known(name: Any, known: Iterable[str]) -> Any:
+    """Return the known name that `name` spells, or else `name` as it is."""
+    if not isinstance(name, str):
+        return name
+    spelled = normalised(name)
+    return next((one for one in known if normalised(one) == spelled), name)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 

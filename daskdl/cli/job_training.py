@@ -9,7 +9,14 @@ from daskdl.cli.job_values import TypeWithOptions
 from daskdl.cluster.masters.options import MASTERS, TrainingMaster, training_master
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.values import Conf, Count, Index, NonNegative, Positive
+from daskdl.nn.conf.values import (
+    AnySpelling,
+    Conf,
+    Count,
+    Index,
+    NonNegative,
+    Positive,
+)
 
 __all__ = ["Checkpoints", "Training"]
 
@@ -50,6 +57,7 @@ class Training(Conf):
             "allreduce",
             "powersgd",
         ],
+        AnySpelling(),
         Field(
             description="shared: workers exchange compressed updates without waiting; "
             "averaging: they average their parameters every few minibatches; "
@@ -88,7 +96,7 @@ class Training(Conf):
         ),
     ] = None
     rounding: Annotated[
-        Literal["nearest", "down"] | None,
+        Annotated[Literal["nearest", "down"], AnySpelling()] | None,
         Field(
             description="shared: send an element once it has reached half of the "
             "threshold (nearest), or all of it, as DL4J does (down)."
@@ -130,7 +138,7 @@ class Training(Conf):
         ),
     ] = None
     mesh_build_mode: Annotated[
-        Literal["auto", "plain", "mesh"] | None,
+        Annotated[Literal["auto", "plain", "mesh"], AnySpelling()] | None,
         Field(
             description="shared: send each update to all workers (plain), or sums of "
             "them over a tree (mesh); auto: over a tree from nine workers on."
@@ -213,7 +221,7 @@ class Training(Conf):
         Field(description="Workers that join while others train take part."),
     ] = None
     dealing: Annotated[
-        Literal["balanced", "fixed"] | None,
+        Annotated[Literal["balanced", "fixed"], AnySpelling()] | None,
         Field(
             description="Move minibatches from slow workers to fast ones (balanced), "
             "or train the same ones on the same workers in every run (fixed)."

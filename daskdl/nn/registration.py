@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from daskdl.checks import check_type
+from daskdl.checks import check_type, normalised
 from daskdl.errors import OptionError
 from daskdl.nn.conf import activations, losses, weight_inits
 from daskdl.nn.conf.activations import ActivationDefinition
@@ -27,7 +27,6 @@ from daskdl.nn.conf.kinds import (
 )
 from daskdl.nn.conf.losses import LossDefinition
 from daskdl.nn.conf.schedules import ScheduleDefinition
-from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.updaters import UpdaterDefinition
 from daskdl.nn.conf.values import Conf
 from daskdl.nn.conf.weight_inits import WeightInitDefinition

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from daskdl.checks import (
+    as_known,
     check_at_least,
     check_count,
     check_fraction,
@@ -392,7 +393,7 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
     Parameters
     ----------
     kind : {'shared', 'averaging', 'block_momentum', 'diloco', 'allreduce', 'powersgd'}
-        Which master.
+        Which master, in any spelling.
     options : mapping
         Its options; ``threshold_algorithm`` and ``residual_post_processor`` are
         mappings with a ``type`` (for example ``{type: adaptive, initial_threshold:
@@ -403,6 +404,7 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
     OptionError
         When the kind or an option is unknown or has an illegal value.
     """
+    kind = as_known(kind, MASTERS)
     check_one_of("training", "master", kind, MASTERS)
     master = MASTERS[kind]
     values = {
@@ -416,7 +418,7 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
 def _nested(option: str, value: Any) -> Any:
     who = f"training.{option}"
     options = dict(value) if isinstance(value, Mapping) else {"type": value}
-    kind = options.pop("type", None)
+    kind = as_known(options.pop("type", None), _NESTED[option])
     check_one_of(who, "type", kind, _NESTED[option])
     return _make(who, _NESTED[option][kind], options)
 

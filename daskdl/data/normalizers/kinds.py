@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from daskdl.checks import did_you_mean, some
+from daskdl.checks import as_known, did_you_mean, some
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.normalizers.image import (
     ImagePreProcessingScaler,
@@ -70,6 +70,7 @@ def normalizer_from_dict(values: Any) -> Normalizer:
     kind = values.get("type") if isinstance(values, dict) else None
     # Without options there is none of those, which a table of kinds alone is for.
     known = {**NORMALIZERS, _MULTI_IMAGE.kind: _MULTI_IMAGE}
+    kind = as_known(kind, known)
     found: Any = known.get(kind) if isinstance(kind, str) else None
     if found is None and isinstance(kind, str):
         found = plugged_in(kind)
@@ -79,7 +80,7 @@ def normalizer_from_dict(values: Any) -> Normalizer:
             f"got {kind!r}.{did_you_mean(kind, known)} Others are registered by "
             f"an entry point of the group {GROUP!r}."
         )
-    made: Normalizer = found.from_dict(values)
+    made: Normalizer = found.from_dict({**values, "type": kind})
     return made
 
 

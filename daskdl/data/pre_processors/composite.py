@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from daskdl.checks import check_one_of, check_type
+from daskdl.checks import as_known, check_one_of, check_type
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.image_multi import ImageMultiPreProcessingScaler
@@ -252,8 +252,11 @@ def pre_processor_from_dict(values: Any) -> Normalizer:
         If an option cannot be right.
     """
     kind = values.get("type") if isinstance(values, dict) else None
+    kind = as_known(kind, PRE_PROCESSORS)
     found = PRE_PROCESSORS.get(kind) if isinstance(kind, str) else None
-    return normalizer_from_dict(values) if found is None else found.from_dict(values)
+    if found is None:
+        return normalizer_from_dict(values)
+    return found.from_dict({**values, "type": kind})
 
 
 def _each(data: Examples | Iterable[Examples] | Source) -> Iterator[Examples]:

@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 from pydantic import BeforeValidator, StrictBool, model_validator
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.checks import normalised
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.kinds import ACTIVATION_KINDS, AnyOf
 from daskdl.nn.conf.named import named, or_registered
 from daskdl.nn.conf.names import ActivationLiteral
-from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.values import Conf, Real
 
 

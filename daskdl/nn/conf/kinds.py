@@ -15,8 +15,9 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from daskdl.checks import normalised
 from daskdl.nn.conf.errors import PathError, got, one_of
-from daskdl.nn.conf.spellings import normalised, spelled
+from daskdl.nn.conf.spellings import spelled
 from daskdl.nn.conf.values import Conf, made, stands_alone, tag_of
 
 

@@ -9,11 +9,11 @@ from annotated_types import Ge, Le, MinLen
 from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.checks import normalised
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.kinds import LOSS_KINDS, AnyOf
 from daskdl.nn.conf.named import named, or_registered
 from daskdl.nn.conf.names import LossLiteral
-from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.values import Conf, Count, Positive, Real, plain, tag_of
 
 Weights = Annotated[tuple[Real, ...], MinLen(1)]

@@ -7,10 +7,11 @@ the same option. A name stays text, so that configurations read as they were wri
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
+from daskdl.checks import normalised
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of, option_error
 from daskdl.nn.conf.kinds import AnyOf, Kinds
-from daskdl.nn.conf.spellings import Taking, normalised, spelled
+from daskdl.nn.conf.spellings import Taking, spelled
 from daskdl.nn.conf.values import Conf, made, stands_alone, tag_of
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from daskdl.checks import normalised
+
 _BETWEEN = "[-_ ]*"
 
 
@@ -31,13 +33,10 @@ class Taking:
         return self.find(value)
 
 
-def normalised(name: str) -> str:
-    """Return a name without case, ``_``, ``-`` and spaces."""
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
-
-
 def spelled(names: Iterable[str], *, endings: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the JSON schema of text that :func:`normalised` takes for a name.
+    """Return the JSON schema of text that spells one of the names.
+
+    Those are the texts that :func:`~daskdl.checks.normalised` makes alike.
 
     Parameters
     ----------

@@ -24,10 +24,11 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from daskdl.checks import normalised
 from daskdl.dialects import Quirks
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import NestedProblems, got, option_error
-from daskdl.nn.conf.spellings import Taking, normalised, spelled
+from daskdl.nn.conf.spellings import Taking, spelled
 
 C = TypeVar("C", bound="Conf")
 

@@ -9,11 +9,11 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.checks import normalised
 from daskdl.nn.conf.distributions import AnyDistribution
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.kinds import WEIGHT_INIT_KINDS, AnyOf
 from daskdl.nn.conf.named import named, or_registered
-from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.values import Conf, Positive, Real, tag_of
 
 WeightInitLiteral = Literal[

@@ -20,7 +20,9 @@ from daskdl.cluster.masters.options import (
     PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
+from daskdl.data.normalizers.min_max import NormalizerMinMaxScaler
 from daskdl.data.sources.source import SourceOptions
+from daskdl.encoding.algorithms import TargetSparsityThresholdAlgorithm
 from daskdl.nn.conf.errors import option_error
 
 
@@ -57,7 +59,7 @@ def test_a_job_is_read(job_values):
         (
             "data",
             "normalize",
-            "minmax",
+            "min_mx",
             "data.normalize: .* must be one of 'standardize', .* Did you mean 'min_max",
         ),
         (
@@ -167,6 +169,34 @@ def test_gradients_may_be_of_low_rank(job_values):
     job_values["training"].update(master="powersgd", matrix_rank=4)
     master = Job.model_validate(job_values).training.training_master()
     assert master == PowerSGDTrainingMaster(matrix_rank=4)
+
+
+@pytest.mark.parametrize("name", ["all_reduce", "AllReduce", "all-reduce"])
+def test_masters_are_taken_in_any_spelling(job_values, name):
+    job_values["training"].update(master=name, dealing="Fixed")
+    training = Job.model_validate(job_values).training
+    assert training.training_master() == AllReduceTrainingMaster(dealing="fixed")
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["TargetSparsity", {"type": "targetsparsity"}, "target-sparsity"]
+)
+def test_so_are_types_of_its_options(job_values, algorithm):
+    job_values["training"].update(threshold_algorithm=algorithm)
+    master = Job.model_validate(job_values).training.training_master()
+    assert isinstance(master.threshold_algorithm, TargetSparsityThresholdAlgorithm)
+
+
+@pytest.mark.parametrize("name", ["MinMax", {"type": "min-max"}])
+def test_so_are_normalizers(job_values, name):
+    job_values["data"].update(normalize=name)
+    normalizer = Job.model_validate(job_values).data.normalizer()
+    assert isinstance(normalizer, NormalizerMinMaxScaler)
+
+
+def test_so_are_preprocessors(job_values):
+    job_values["data"].update(pre_processor="RgbToGrayscale")
+    assert Job.model_validate(job_values).data.source_options().pre_processor
 
 
 def test_the_training_master_keeps_its_own_defaults(job_values):
