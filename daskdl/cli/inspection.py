@@ -15,7 +15,6 @@ from daskdl.cli.data_opening import open_job_data
 from daskdl.cli.job_file import load_job
 from daskdl.cli.job_network import job_network
 from daskdl.cli.job_run import checked_cluster
-from daskdl.cli.model_place import network_in
 from daskdl.cli.network_facts import (
     Configuration,
     configuration_facts,
@@ -33,6 +32,7 @@ from daskdl.data.store import entries_of, info_of, kind_of
 from daskdl.errors import DataError, OptionError, SourceNotFoundError
 from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import is_network
+from daskdl.formats.run_network import network_in
 
 __all__ = ["Inspection", "inspect_path", "write_picture"]
 

@@ -17,7 +17,6 @@ from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
     EVALUATION,
     JOB,
-    MODEL,
     REPORT,
     STATISTICS,
     RunDirectory,
@@ -29,6 +28,7 @@ from daskdl.cluster.inference import Scored
 from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.partition import Source
 from daskdl.errors import FormatError, OptionError
+from daskdl.formats.run_network import MODEL
 from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.network import Network
 

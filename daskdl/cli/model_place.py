@@ -4,13 +4,14 @@ import posixpath
 from typing import Any
 
 from daskdl.cli.directory_replacement import unfinished_of
-from daskdl.cli.run_directory import JOB, MODEL, is_of_one_run
+from daskdl.cli.run_directory import JOB, is_of_one_run
 from daskdl.data.filesystems import filesystem
 from daskdl.data.store import kind_of
 from daskdl.errors import SourceNotFoundError
-from daskdl.nn.fitting.checkpoint_directory import CHECKPOINTS, checkpoints_in
+from daskdl.formats.run_network import MODEL, network_in
+from daskdl.nn.fitting.checkpoint_directory import CHECKPOINTS
 
-__all__ = ["network_in", "place_of_model"]
+__all__ = ["place_of_model"]
 
 
 def place_of_model(path: str) -> str:
@@ -44,13 +45,6 @@ def place_of_model(path: str) -> str:
             f"{CHECKPOINTS}, got {_without_network(fs, inside)}"
         )
     return posixpath.join(path, found)
-
-
-def network_in(fs: Any, directory: str) -> str | None:
-    """Return the name of the network in the directory of a run; None without one."""
-    if kind_of(fs, posixpath.join(directory, MODEL)) is not None:
-        return MODEL
-    return next(iter(checkpoints_in(fs, directory)), None)
 
 
 def _without_network(fs: Any, directory: str) -> str:

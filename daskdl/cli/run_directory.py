@@ -26,12 +26,12 @@ from daskdl.errors import (
     OutputExistsError,
     SourceNotFoundError,
 )
+from daskdl.formats.run_network import MODEL
 from daskdl.nn.fitting.checkpoint_directory import CHECKPOINTS, checkpoints_in
 
 __all__ = ["RunDirectory", "is_of_one_run"]
 
 JOB = "job.yaml"
-MODEL = "model.safetensors"
 EVALUATION, STATISTICS, REPORT = "evaluation.json", "statistics.json", "report.html"
 
 _OURS = (JOB, CHECKPOINTS, STATISTICS, EVALUATION, REPORT, MODEL)

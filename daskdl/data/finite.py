@@ -87,7 +87,7 @@ def check_mask(
         With the first such number, its row and its place in the row.
     """
     check_finite(who, what, mask, dtype=dtype)
-    if mask.dtype.kind in "bu" or not mask.size or mask.min() >= 0:
+    if mask.dtype.kind in ("b", "u") or not mask.size or mask.min() >= 0:
         return
     index = first_place(mask < 0)
     if index is not None:

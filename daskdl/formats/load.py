@@ -1,10 +1,14 @@
 """Read a network from a file of any format that is installed."""
 
+import posixpath
 from importlib.metadata import entry_points
 from typing import Any, BinaryIO
 
 from daskdl.data.files import open_input
-from daskdl.errors import FormatError
+from daskdl.data.filesystems import filesystem
+from daskdl.data.store import kind_of
+from daskdl.errors import FormatError, SourceNotFoundError
+from daskdl.formats.run_network import network_in
 from daskdl.nn.network import Network
 
 GROUP = "daskdl.formats"
@@ -16,7 +20,8 @@ def load(path_or_url: str) -> Network[Any]:
     Parameters
     ----------
     path_or_url : str or path
-        A plain path, ``file://``, ``hdfs://``, or what else fsspec opens.
+        A plain path, ``file://``, ``hdfs://``, or what else fsspec opens. Of the
+        directory of a run, its network is read, or else its last checkpoint.
 
     Returns
     -------
@@ -26,7 +31,7 @@ def load(path_or_url: str) -> Network[Any]:
     Raises
     ------
     SourceNotFoundError
-        If there is no file.
+        If there is no file, and no directory of a run.
     FormatError
         If no installed format knows the file, or it is damaged; with its path.
 
@@ -35,6 +40,24 @@ def load(path_or_url: str) -> Network[Any]:
     A format is a module (or object) named in the entry-point group
     ``daskdl.formats``, with ``recognizes(stream) -> bool`` and ``load(path_or_url)``.
     """
+    try:
+        return _read(path_or_url)
+    except SourceNotFoundError:
+        # Only now: most paths are those of files, and stores charge for each look.
+        found = _in_run_directory(str(path_or_url))
+        if found is None:
+            raise
+    return _read(found)
+
+
+def _in_run_directory(path: str) -> str | None:
+    """Return the path of the network in the directory of a run; None if it is none."""
+    fs, inside = filesystem(path)
+    name = network_in(fs, inside) if kind_of(fs, inside) == "directory" else None
+    return None if name is None else posixpath.join(path, name)
+
+
+def _read(path_or_url: str) -> Network[Any]:
     with open_input(path_or_url) as stream:
         format_module = _format_of(stream)
         if format_module is not None:

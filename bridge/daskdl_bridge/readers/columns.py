@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from daskdl.checks import did_you_mean, some
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import ColumnError, OptionError
+from daskdl.errors import ColumnError, DataError, OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.arrays import innermost, is_list, is_number
 from daskdl_bridge.readers.images import is_binary, is_image_struct
@@ -88,13 +88,20 @@ def resolve_columns(
 
     Raises
     ------
+    DataError
+        If there are no columns: the files are empty.
     ColumnError
         If a column does not exist; with the nearest name. If a partition column cannot
         become numbers.
     OptionError
         If features or labels are not named and there is no default.
     """
-    available, who = [*stored, *part.types], part.url
+    names, who = list(stored), part.url
+    if not names:
+        raise DataError(
+            f"{who}: must hold at least one example, got none, and no columns."
+        )
+    available = [*names, *part.types]
     features = options.features
     if features is None:
         features = _default("features", _SPARK_FEATURES, available, who)

@@ -74,7 +74,8 @@ def read_lines(part: Part, form: str, storage_options: Mapping[str, Any]) -> byt
     if data and is_of_spark and is_end_of_file and not data.endswith(_LINE_ENDS):
         raise CorruptFileError(
             f"{part.url}: a {form} file of Spark must end with a line end, this one is "
-            f"cut short at offset {end}."
+            f"cut short at offset {end}. Copy it again, or have the job write it "
+            "again; if it is whole, end its last line."
         )
     return data
 

@@ -241,6 +241,16 @@ def test_foreign_compression_is_refused(tmp_path):
         open_path(path, format="csv", **A_AND_B)
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.json"])
+@pytest.mark.parametrize("columns", [A_AND_B, {}])
+def test_file_without_a_byte_has_no_example(tmp_path, name, columns):
+    path = write_text(tmp_path / name, "")
+    with pytest.raises(
+        DataError, match=rf"{name}: must hold at least one example, got"
+    ):
+        open_path(path, format=name[2:], **columns)
+
+
 def test_file_without_last_line_end_is_whole_if_spark_did_not_write_it(tmp_path):
     path = write_text(tmp_path / "x.csv", WITH_HEADER.rstrip("\n"))
     assert load_one(path, **A_AND_B).num_examples == 2
@@ -248,5 +258,7 @@ def test_file_without_last_line_end_is_whole_if_spark_did_not_write_it(tmp_path)
 
 def test_file_of_spark_without_last_line_end_is_cut_short(tmp_path):
     path = tmp_path / f"part-00000-{JOB}-c000.csv"
-    with pytest.raises(CorruptFileError, match=r"cut short at offset 35"):
+    with pytest.raises(
+        CorruptFileError, match=r"cut short at offset 35\. Copy it .* end its last line"
+    ):
         load_one(write_text(path, WITH_HEADER.rstrip("\n")), **A_AND_B)

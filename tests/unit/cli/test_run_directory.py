@@ -12,11 +12,11 @@ from daskdl.cli import retried_save, run_directory
 from daskdl.cli.run_directory import (
     EVALUATION,
     JOB,
-    MODEL,
     RunDirectory,
 )
 from daskdl.data.files import write_output
 from daskdl.errors import OptionError, OutputError, OutputExistsError
+from daskdl.formats.run_network import MODEL
 
 CHECKPOINT = "checkpoint-000001.safetensors"
 

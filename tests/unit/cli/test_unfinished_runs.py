@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from daskdl.cli.run_directory import JOB, MODEL, RunDirectory
+from daskdl.cli.run_directory import JOB, RunDirectory
 from daskdl.data import directory_lock
 from daskdl.data.files import write_output
+from daskdl.formats.run_network import MODEL
 
 CHECKPOINT = "checkpoint-000001.safetensors"
 KILLED = """
