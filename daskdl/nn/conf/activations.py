@@ -137,7 +137,8 @@ class ActivationDefinition(Conf):
 _Ours: TypeAlias = Elu | Gelu | LeakyRelu | Relu | RRelu | ThresholdedRelu
 ActivationOptions: TypeAlias = _Ours | ActivationDefinition
 WITH_OPTIONS = get_args(_Ours)
-_find_ours = named(ActivationLiteral, _Ours)
+_ELSEWHERE = {"linear": "identity", "silu": "swish"}
+_find_ours = named(ActivationLiteral, _Ours, elsewhere=_ELSEWHERE)
 _NAMES = frozenset(map(normalised, get_args(ActivationLiteral)))
 
 

@@ -205,9 +205,12 @@ def _unknown_key(path: Sequence[str | int], owner: Any) -> str:
     return "is not a known key. Known are " + ", ".join(known) + "."
 
 
-def one_of(known: Sequence[str], value: Any) -> str:
-    """Return the sentence that refuses `value` for one of the `known` names."""
-    near = did_you_mean(value, known)
+def one_of(known: Sequence[str], value: Any, *, meant: str | None = None) -> str:
+    """Return the sentence that refuses `value` for one of the `known` names.
+
+    `meant` is the one that it is called here; if not given, the nearest is asked for.
+    """
+    near = did_you_mean(value if meant is None else meant, known)
     if near and len(known) > _MOST_ERRORS:
         return f"must be a known name, got {got(value)}.{near}"
     names = ", ".join(repr(name) for name in known)

@@ -211,6 +211,25 @@ _ALIASES = {
     "kld": "kl_divergence",
     "reconstruction_crossentropy": "kl_divergence",
 }
+# Not aliases: some take logits, or other labels, or sum up otherwise.
+_ELSEWHERE = {
+    "categorical_crossentropy": "mcxent",
+    "sparse_categorical_crossentropy": "sparse_mcxent",
+    "cross_entropy": "mcxent",
+    "cross_entropy_loss": "mcxent",
+    "nll_loss": "negativeloglikelihood",
+    "binary_crossentropy": "xent",
+    "bce": "xent",
+    "bce_loss": "xent",
+    "bce_with_logits_loss": "xent",
+    "mean_squared_error": "mse",
+    "mse_loss": "mse",
+    "l1_loss": "mae",
+    "kullback_leibler_divergence": "kl_divergence",
+    "kl_div_loss": "kl_divergence",
+    "cosine_similarity": "cosine_proximity",
+    "poisson_nll_loss": "poisson",
+}
 LossOptions: TypeAlias = _Ours | LossDefinition
 WITH_OPTIONS = get_args(_Ours)
 _NAMES = frozenset(
@@ -225,7 +244,10 @@ def is_ours(name: str) -> bool:
 
 
 find_loss = or_registered(
-    named(LossLiteral, _Ours, aliases=_ALIASES), is_ours, LOSS_KINDS, LossDefinition
+    named(LossLiteral, _Ours, aliases=_ALIASES, elsewhere=_ELSEWHERE),
+    is_ours,
+    LOSS_KINDS,
+    LossDefinition,
 )
 AnyLoss = Annotated[
     LossLiteral | _Ours | Annotated[LossDefinition, AnyOf(LOSS_KINDS)],

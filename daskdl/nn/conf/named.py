@@ -16,7 +16,11 @@ from daskdl.nn.conf.values import Conf, made, stands_alone, tag_of
 
 
 def named(
-    literal: Any, union: Any, *, aliases: Mapping[str, str] | None = None
+    literal: Any,
+    union: Any,
+    *,
+    aliases: Mapping[str, str] | None = None,
+    elsewhere: Mapping[str, str] | None = None,
 ) -> Taking:
     """Return a function that makes the name or the model that a user meant.
 
@@ -30,6 +34,8 @@ def named(
         missing.
     aliases : mapping of str to str, optional
         Further spellings, and the names they mean.
+    elsewhere : mapping of str to str, optional
+        What other libraries say, and the names to ask for in its place.
 
     Returns
     -------
@@ -44,11 +50,13 @@ def named(
     spellings: dict[str, str] = {normalised(name): name for name in known}
     for alias, name in (aliases or {}).items():
         spellings[normalised(alias)] = name
+    foreign = {normalised(name): ours for name, ours in (elsewhere or {}).items()}
 
     def name_of(text: str, *path: str) -> str:
         name = spellings.get(normalised(text))
         if name is None:
-            raise PathError(one_of(known, text), *path)
+            meant = foreign.get(normalised(text))
+            raise PathError(one_of(known, text, meant=meant), *path)
         return name
 
     def find(value: Any) -> Any:

@@ -182,6 +182,18 @@ def test_values_can_be_keys():
             r"activation\.l: must be at most u \(0\.33.*\), got 0\.5",
         ),
         ({"loss": "mcxnt"}, r"loss: must be a known name, .* Did you mean 'mcxent'\?"),
+        ({"activation": "linear"}, r"activation: .* Did you mean 'identity'\?"),
+        ({"loss": "categorical_crossentropy"}, r"loss: .* Did you mean 'mcxent'\?"),
+        (
+            {"loss": "sparse_categorical_crossentropy"},
+            r"loss: .* Did you mean 'sparse_mcxent'\?",
+        ),
+        ({"loss": "CrossEntropyLoss"}, r"loss: .* Did you mean 'mcxent'\?"),
+        ({"loss": "crossentropy"}, r"loss: .* Did you mean 'mcxent'\?"),
+        ({"loss": "binary_crossentropy"}, r"loss: .* Did you mean 'xent'\?"),
+        ({"loss": {"type": "BCELoss"}}, r"loss.type: .* Did you mean 'xent'\?"),
+        ({"loss": "mean_squared_error"}, r"loss: .* Did you mean 'mse'\?"),
+        ({"loss": "L1Loss"}, r"loss: .* Did you mean 'mae'\?"),
         ({"loss": "mixture_density"}, r"loss\.mixtures: must be given"),
         (
             {"loss": {"type": "mse", "weights": []}},
