@@ -1,6 +1,7 @@
 """Networks whose layers and vertices form a graph."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from daskdl.nn.array_specs import input_spec
 from daskdl.nn.batches import ArraySpec
@@ -18,6 +19,16 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
     Parameters lie in topological order, or in the `order` of the
     configuration.
     """
+
+    # Python names the class that defines it where it is called with other arguments.
+    def __init__(
+        self,
+        conf: ComputationGraphConfiguration,
+        params: Any = None,
+        *,
+        updater_state: Any = None,
+    ) -> None:
+        super().__init__(conf, params, updater_state=updater_state)
 
     @property
     def inputs(self) -> list[ArraySpec]:

@@ -1,6 +1,7 @@
 """Networks whose layers follow one another."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from daskdl.nn.array_specs import input_spec, name_of
 from daskdl.nn.batches import ArraySpec
@@ -34,6 +35,16 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     >>> net.fit(DataSet(x, y), epochs=200).output(x).argmax(axis=1)
     array([0, 1, 1, 0])
     """
+
+    # Python names the class that defines it where it is called with other arguments.
+    def __init__(
+        self,
+        conf: MultiLayerConfiguration,
+        params: Any = None,
+        *,
+        updater_state: Any = None,
+    ) -> None:
+        super().__init__(conf, params, updater_state=updater_state)
 
     @property
     def inputs(self) -> list[ArraySpec]:

@@ -104,6 +104,16 @@ class Conf(BaseModel, metaclass=_ConfClass):
     # their errors would lose the path from the outermost one.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except ValidationError:
+            raise OptionError(
+                f"{type(self).__name__}: {name} must stay what it is, since "
+                f"configurations do not change, got {got(value)}. Make a changed one: "
+                f"conf.replaced({name}=...)."
+            ) from None
+
     @model_serializer(mode="wrap")
     def _keep_type(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write `type` first even where defaults are left out: it names the class."""
