@@ -41,7 +41,8 @@ class Output(OutputConf, RowLossConf, WeightOptions, TrainingOptions, LayerConf)
 
     `activation` None means what belongs to the loss: softmax to ``mcxent``,
     ``negativeloglikelihood`` and ``kl_divergence``, sigmoid to ``xent``, identity to
-    the others.
+    the others. With ``poisson`` it must be given, e.g. ``softplus``: what comes out
+    must be above 0. See `validate_output_layer` of the network.
     """
 
     can_be_cut: ClassVar[bool] = True
