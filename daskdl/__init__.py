@@ -170,6 +170,7 @@ _HOMES = {
         "DivergedError",
         "FormatError",
         "MissingExtraError",
+        "NetworkBusyError",
         "OptionError",
         "OutputError",
         "OutputExistsError",

@@ -25,6 +25,7 @@ catch it without importing this module::
     │   └── BusClosedError                 the topic or the bus was closed
     ├── DeviceError (RuntimeError)         a GPU was asked for and is not there
     ├── DivergedError (ArithmeticError)    training gave a score that is no number
+    ├── NetworkBusyError (RuntimeError)    another thread trains the network: wait
     └── StaleMessageError (ValueError)     a message of an older round: drop it
         └── DamagedMessageError            also a DataError: bits changed on the way
 
@@ -123,6 +124,10 @@ class DeviceError(DaskdlError, RuntimeError):
 
 class DivergedError(DaskdlError, ArithmeticError):
     """Training gave a score that is no number: the steps are too large."""
+
+
+class NetworkBusyError(DaskdlError, RuntimeError):
+    """Another thread is training the network: wait for it, or train a clone."""
 
 
 class StaleMessageError(DaskdlError, ValueError):

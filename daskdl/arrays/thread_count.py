@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from daskdl.arrays.held_setting import HeldSetting
+from daskdl.arrays.held_limit import HeldLimit
 
 # Share of the processors that a container may use, and the time it is a share of.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -30,13 +30,14 @@ def threads_here() -> int:
     return max(1, int(min([*_blas.free, _cores(), _quota()])))
 
 
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Let BLAS work in the thread that calls it, until the end of a ``with`` block.
+def blas_limited_to(threads: int) -> AbstractContextManager[None]:
+    """Let BLAS have no more threads than this, until the end of a ``with`` block.
 
-    Threads that call it at one time would otherwise wait for each other's turn with
-    the same helpers.
+    It never gets more than it has. With one it works in the thread that calls it:
+    several that call it at one time would otherwise wait for each other's turn with the
+    same helpers.
     """
-    return _blas.holding()
+    return _blas.holding(threads)
 
 
 def _blas_threads() -> list[int]:
@@ -50,7 +51,7 @@ def _set_blas_threads(numbers: list[int]) -> None:
 
 # Of the process, as what it guards: networks that are trained at one time in several
 # threads of a user must not take each other's 1 for what was there before.
-_blas = HeldSetting(_blas_threads, _set_blas_threads, lambda found: [1] * len(found))
+_blas = HeldLimit(_blas_threads, _set_blas_threads)
 
 
 @functools.cache

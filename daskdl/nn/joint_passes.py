@@ -5,6 +5,7 @@ vector for its gradients. What they have written is added up by whoever reads it
 order of the threads, so that results do not depend on who was faster. See design 0032.
 """
 
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias, TypeVar
@@ -13,13 +14,14 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.arrays.team import Cut, Meeting, Team, cuts
-from daskdl.arrays.thread_count import one_blas_thread, threads_here
+from daskdl.arrays.thread_count import blas_limited_to, threads_here
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.spinning import spinning
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.cutting import Workload, can_be_cut
 from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.program import Mask, Program
+from daskdl.nn.turns import Turn, Turns
 from daskdl.nn.vectors import Vectors
 
 T = TypeVar("T")
@@ -45,10 +47,13 @@ class JointPasses:
     program : Program
         The one of the calling thread.
     threads : int or None
-        How many take part at most; None for as many as this process may use.
+        How many take part at most, and BLAS has at most; None for as many as this
+        process may use.
     others : list of ndarray of shape (n_params,)
         What the other threads have written in the last pass back, to be added to the
         gradients.
+    turns : Turns
+        Of the threads of a user. A pass is made by the thread whose turn it is.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class JointPasses:
     ) -> None:
         self.threads: int | None = None
         self.others: list[FloatArray] = []
+        self.turns = Turns()
         self.program = new_program(workspace)
         self.program.bind(vectors.layout, vectors.params, vectors.gradients)
         self._new_program, self._vectors = new_program, vectors
@@ -71,7 +77,6 @@ class JointPasses:
         self._cuts: list[Cut] = []
         self._n_examples = 0
         self._team: Team | None = None
-        self._is_kept = False
 
     @property
     def n_threads(self) -> int:
@@ -80,16 +85,25 @@ class JointPasses:
 
     def keeping_threads(self) -> AbstractContextManager[None]:
         """Let threads wait for the next pass, until the end of a ``with`` block."""
-        return nullcontext() if self._is_kept else self._keeping()
+        me, keepers = threading.get_ident(), self.turns.keepers
+        return nullcontext() if me in keepers else self._keeping(me, keepers)
 
     @contextmanager
-    def _keeping(self) -> Generator[None, None, None]:
-        self._is_kept = True
+    def _keeping(self, me: int, keepers: set[int]) -> Generator[None, None, None]:
+        keepers.add(me)
         try:
             yield
         finally:
-            self._is_kept = False
-            self._send_home()
+            # Another thread may be at work with them, or keep them on.
+            with self.turns.turn:
+                keepers.discard(me)
+                if not keepers:
+                    self._send_home()
+
+    def computing(self) -> AbstractContextManager[None]:
+        """Have the turn, and let BLAS have :attr:`threads`, until a block ends."""
+        turn = self.turns.turn
+        return turn if self.threads is None else _limited(turn, self.threads)
 
     def sum_gradients(
         self,
@@ -214,7 +228,7 @@ class JointPasses:
             with program.taking_part(cut), numbers_may_overflow():
                 return work(program, cut)
 
-        with one_blas_thread():
+        with blas_limited_to(1):
             return self._run(n, part, self._cuts[0].meeting)
 
     def _add_program(self) -> None:
@@ -257,6 +271,13 @@ class JointPasses:
         if any(run.carries_state for run in self.program.runs):
             return 1
         return min(most, self.n_threads)
+
+
+@contextmanager
+def _limited(turn: Turn, threads: int) -> Generator[None, None, None]:
+    # In this order: who waits must not limit who computes.
+    with turn, blas_limited_to(threads):
+        yield
 
 
 def _parts_of(

@@ -24,7 +24,6 @@ from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import fit_here
 from daskdl.nn.given_in_one import data_in_one, refuse_pair
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for
-from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 from daskdl.nn.predictions import predicted
 from daskdl.nn.pretraining import Pretraining
@@ -118,6 +117,8 @@ class Network(StepNetwork[Conf]):
             before anything is trained, all others in the first pass.
         DivergedError
             When a score, or a parameter at the end of an epoch, is no number.
+        NetworkBusyError
+            If another thread is training the network.
         """
         fit_here(
             self,
@@ -249,13 +250,14 @@ class Network(StepNetwork[Conf]):
             If a layer reads series from both ends.
         """
         who = type(self).__name__
-        with self._converter.using(normalizer):
+        with self.normalizing(normalizer):
             results = next_steps(who, self._program, self._converter, features)
         return results[0] if len(results) == 1 else results
 
     def rnn_clear_previous_state(self) -> None:
         """Let the next :meth:`rnn_time_step` begin with zeros."""
-        forget(self._program.runs)
+        with self._turn:
+            forget(self._program.runs)
 
     def output(
         self,
@@ -291,18 +293,14 @@ class Network(StepNetwork[Conf]):
         DataError
             If they do not hold real numbers, or one is not finite.
         """
-        with self._converter.using(normalizer):
+        with self.normalizing(normalizer):
             arrays = self._converter.unlabelled(features, features_mask)
             results = self._outputs(arrays)
-        if labels_mask is not None:
-            masks = self._converter.masks_of(results, labels_mask)
-            results = [
-                masked(result, mask) if layer.conf.masks_output else result
-                for layer, result, mask in zip(
-                    self._program.output_layers, results, masks, strict=True
-                )
-            ]
-        results = self._converter.to_data_format(results)
+            if labels_mask is not None:
+                masks = self._converter.masks_of(results, labels_mask)
+                results = self._program.masked_outputs(results, masks)
+            # New arrays: what layers hold is written anew in the next turn.
+            results = self._converter.to_data_format(results)
         return results[0] if len(results) == 1 else results
 
     def predict(
@@ -381,20 +379,20 @@ class Network(StepNetwork[Conf]):
         outputs : list of ndarray
             One an output, in the data format and the units of the labels.
         """
-        with self._converter.using(normalizer):
+        with self.normalizing(normalizer):
             arrays = self._checked(batch, numbers=True)
             results = self._outputs(arrays)
             labels, masks = self._converter.labels(arrays)
-        scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
-        for each in self._passes.score_examples(labels, masks):
-            scores += each
-        return scores, self._converter.to_data_format(results)
+            scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
+            for each in self._passes.score_examples(labels, masks):
+                scores += each
+            return scores, self._converter.to_data_format(results)
 
     def compute_score(
         self, batch: Batch, *, normalizer: NormalizerChoice = "own"
     ) -> float:
         """Return the score in inference mode, with what regularization adds."""
-        with self._converter.using(normalizer):
+        with self.normalizing(normalizer):
             arrays = self._checked(batch, numbers=True)
             self._outputs(arrays)
             # Not the scores of the examples: some losses are of a whole minibatch.
@@ -476,12 +474,12 @@ class Network(StepNetwork[Conf]):
         batches = batches_of(who, self, data, batch_size, options, source_options)
         with self.keeping_threads():
             for batch in batches:
-                with self._converter.using(normalizer):
+                with self.normalizing(normalizer):
                     arrays = self._converter.checked(batch, numbers=True)
                     outputs = self._outputs(arrays)
-                labels, masks = self._converter.rows_to_count(arrays)
-                mask = self.mask_to_count() if masks[0] is None else masks[0]
-                count_rows(evaluation, labels[0], outputs[0], mask)
+                    labels, masks = self._converter.rows_to_count(arrays)
+                    mask = self.mask_to_count() if masks[0] is None else masks[0]
+                    count_rows(evaluation, labels[0], outputs[0], mask)
         return evaluation
 
     def __repr__(self) -> str:
@@ -559,7 +557,8 @@ class Network(StepNetwork[Conf]):
         """
         writer = writer_of("Network.save", path_or_url, format)
         kept = chosen_normalizer("Network.save", self.normalizer, normalizer)
-        writer.save(self, path_or_url, normalizer=kept, overwrite=overwrite)
+        with self._turn:
+            writer.save(self, path_or_url, normalizer=kept, overwrite=overwrite)
 
     def check_batch(self, batch: Batch) -> None:
         """Refuse a minibatch that cannot be trained on.

@@ -64,14 +64,15 @@ class Pretraining:
                 "none. These are AutoEncoder and VariationalAutoencoder."
             )
         check_readable(who, data, len(names) * epochs)
-        for name in names:
-            self.train(
-                name,
-                data,
-                epochs=epochs,
-                batch_size=batch_size,
-                normalizer=normalizer,
-            )
+        with self._network.training(who):
+            for name in names:
+                self.train(
+                    name,
+                    data,
+                    epochs=epochs,
+                    batch_size=batch_size,
+                    normalizer=normalizer,
+                )
 
     def train(
         self,
@@ -91,13 +92,14 @@ class Pretraining:
             self._by_key[node.key] = _OfLayer(self._network, node)
         of_layer = self._by_key[node.key]
         batches = passes_over(who, data, batch_size, self._look_at)
-        if of_layer.rules and is_in_memory(data):
-            self._check_all(node, found, of_layer, batches(), normalizer)
-        for _ in range(epochs):
-            for batch in batches():
-                with self._converter.using(normalizer), numbers_may_overflow():
-                    self._train_minibatch(node, found, of_layer, batch)
-            of_layer.epoch += 1
+        with self._network.training(who):
+            if of_layer.rules and is_in_memory(data):
+                self._check_all(node, found, of_layer, batches(), normalizer)
+            for _ in range(epochs):
+                for batch in batches():
+                    with self._network.normalizing(normalizer), numbers_may_overflow():
+                        self._train_minibatch(node, found, of_layer, batch)
+                of_layer.epoch += 1
 
     def _look_at(self, who: str, batch: Batch) -> None:
         given = as_arrays(who, batch)
@@ -114,7 +116,7 @@ class Pretraining:
         normalizer: NormalizerChoice,
     ) -> None:
         """Refuse what the layer cannot restore, before it learns of any."""
-        with self._converter.using(normalizer), numbers_may_overflow():
+        with self._network.normalizing(normalizer), numbers_may_overflow():
             for number, batch in enumerate(batches):
                 self._let_arrive(batch)
                 of_layer.check(f"{layer.who}: minibatch {number}", layer, len(batch))

@@ -18,6 +18,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.topology import Node, learning_nodes
 from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.masks import masked
 from daskdl.nn.run import Run
 from daskdl.nn.vertices.vertex import Vertex
 
@@ -140,6 +141,17 @@ class Program:
                 )
             layers.append(part)
         return layers
+
+    def masked_outputs(
+        self, outputs: Sequence[FloatArray], masks: Sequence[Mask]
+    ) -> list[FloatArray]:
+        """Return outputs with 0 where masks of their labels drop them, as DL4J does."""
+        return [
+            masked(output, mask) if layer.conf.masks_output else output
+            for layer, output, mask in zip(
+                self.output_layers, outputs, masks, strict=True
+            )
+        ]
 
     def loss_mask(self) -> Mask:
         """Return the mask that counts in the loss of the first output.

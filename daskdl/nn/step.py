@@ -4,7 +4,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing, contextmanager
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +15,7 @@ from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.arrays.random import numbers_of
 from daskdl.arrays.workspace import Workspace
-from daskdl.checks import check_count, check_type
+from daskdl.checks import check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.array_specs import label_specs, option_of, output_specs
 from daskdl.nn.batches import Arrays, ArraySpec, Batch, as_arrays
@@ -45,6 +45,7 @@ from daskdl.nn.rebuilding import rebuilt
 from daskdl.nn.solver_choice import Solver, solver_of
 from daskdl.nn.state_carrying import carry_state
 from daskdl.nn.tbptt import truncated
+from daskdl.nn.thread_use import ThreadUse
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vectors import Vectors, layer_spans
 
@@ -52,7 +53,7 @@ Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
 S = TypeVar("S", bound="StepNetwork[Any]")
 
 
-class StepNetwork(ABC, Generic[Conf]):
+class StepNetwork(ThreadUse, ABC, Generic[Conf]):
     """A network that can be trained minibatch by minibatch.
 
     It has a program (its layers and vertices at work), vectors (parameters, gradients,
@@ -86,8 +87,8 @@ class StepNetwork(ABC, Generic[Conf]):
 
     Notes
     -----
-    Not for several threads at once. The same configuration, data and NumPy give the
-    same parameters, bit for bit.
+    Threads may call one network at one time; they take turns. The same configuration,
+    data, NumPy and number of threads give the same parameters, bit for bit.
     """
 
     def __init__(
@@ -140,14 +141,16 @@ class StepNetwork(ABC, Generic[Conf]):
         inference. If labels were normalized, too, outputs come in their units. Saved
         and loaded with the network.
         """
-        return self._converter.normalizer
+        with self._turn:
+            return self._converter.normalizer
 
     @normalizer.setter
     def normalizer(self, normalizer: Normalizer | None) -> None:
         who = type(self).__name__
         checked = check_normalizer(who, normalizer)
         check_classes_kept(who, checked, self.labels)
-        self._converter.normalizer = checked
+        with self._turn:
+            self._converter.normalizer = checked
 
     def restore_normalizer(
         self, normalizer: Normalizer | None, *, read_from: str | None = None
@@ -165,13 +168,19 @@ class StepNetwork(ABC, Generic[Conf]):
             A file, for the warning that it holds such a normalizer.
         """
         who = type(self).__name__
-        self._converter.normalizer = check_normalizer(who, normalizer)
+        with self._turn:
+            self._converter.normalizer = check_normalizer(who, normalizer)
         if read_from is not None:
             warn_of_changed_classes(read_from, normalizer, self.labels)
 
-    def normalizing(self, normalizer: NormalizerChoice) -> AbstractContextManager[None]:
-        """Use another normalizer, or none, until the end of a ``with`` block."""
-        return self._converter.using(normalizer)
+    @contextmanager
+    def normalizing(self, normalizer: NormalizerChoice) -> Generator[None, None, None]:
+        """Use another normalizer, or none, until the end of a ``with`` block.
+
+        Other threads wait until then for their turn.
+        """
+        with self._passes.computing(), self._converter.using(normalizer):
+            yield
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
@@ -197,21 +206,6 @@ class StepNetwork(ABC, Generic[Conf]):
             What the data will go through.
         """
         return PartitionCheck(self._converter.checks, normalizer)
-
-    @property
-    def threads(self) -> int | None:
-        """How many threads a pass takes at most; None for all this process may use."""
-        return self._passes.threads
-
-    @threads.setter
-    def threads(self, threads: int | None) -> None:
-        if threads is not None:
-            check_count(type(self).__name__, "threads", threads)
-        self._passes.threads = threads
-
-    def keeping_threads(self) -> AbstractContextManager[None]:
-        """Keep threads for a loop around :meth:`fit_minibatch`, until a block ends."""
-        return self._passes.keeping_threads()
 
     @property
     def params(self) -> FloatArray:
@@ -328,11 +322,12 @@ class StepNetwork(ABC, Generic[Conf]):
 
     def _copied(self: S, conf: Conf) -> S:
         """Return a copy of another configuration with the same parameters and state."""
-        rebuild, (kind, _, params, _, *kept) = self.__reduce__()
-        clone: S = rebuild(kind, conf, params, None, *kept)
-        carry_state(self.plan, self.updater_state, clone.plan, clone.updater_state)
-        # One of them may be fitted anew.
-        clone.restore_normalizer(copy.deepcopy(self.normalizer))
+        with self._turn:
+            rebuild, (kind, _, params, _, *kept) = self.__reduce__()
+            clone: S = rebuild(kind, conf, params, None, *kept)
+            carry_state(self.plan, self.updater_state, clone.plan, clone.updater_state)
+            # One of them may be fitted anew.
+            clone.restore_normalizer(copy.deepcopy(self.normalizer))
         return clone
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -378,11 +373,11 @@ class StepNetwork(ABC, Generic[Conf]):
         ShapeError, DataError
             If the minibatch does not fit; see :meth:`check_batch`.
         """
-        with self.keeping_threads():
+        with self._passes.computing(), self.keeping_threads():
             n_examples = self._sum_gradients(batch, rng_stream)
             self._passes.add_up()
-        self.plan.average(self.gradients, self._divisor(n_examples))
-        return self.score
+            self.plan.average(self.gradients, self._divisor(n_examples))
+            return self.score
 
     def compute_update(self) -> FloatArray:
         """Turn `gradients`, in place, into the update to subtract.
@@ -503,6 +498,7 @@ class StepNetwork(ABC, Generic[Conf]):
         score = float("nan")
         # Closed where an error ends the loop: layers stop carrying state over at once.
         with (
+            self._passes.computing(),
             closing(self.segments(batch)) as segments,
             numbers_may_overflow(),
             self.keeping_threads(),

@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from daskdl.arrays import thread_count
-from daskdl.arrays.thread_count import one_blas_thread, threads_here
+from daskdl.arrays.thread_count import blas_limited_to, threads_here
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 needs_cores = pytest.mark.skipif(CORES < 2, reason="needs two cores")
@@ -71,20 +71,20 @@ def test_the_share_of_a_container_counts(monkeypatch, tmp_path, text, found):
 
 def test_blas_gets_its_threads_back():
     with threadpool_limits(limits=2):
-        with one_blas_thread():
+        with blas_limited_to(1):
             assert blas_threads() == {1}
         assert blas_threads() == {2}
 
 
 @needs_cores
 def test_one_who_keeps_blas_to_a_thread_takes_none_from_others():
-    with threadpool_limits(limits=2), one_blas_thread():
+    with threadpool_limits(limits=2), blas_limited_to(1):
         assert threads_here() == 2
 
 
 def test_blas_gets_them_back_when_the_last_one_ends():
     with threadpool_limits(limits=2):
-        first, second = one_blas_thread(), one_blas_thread()
+        first, second = blas_limited_to(1), blas_limited_to(1)
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)
