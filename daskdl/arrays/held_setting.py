@@ -1,8 +1,7 @@
 """A setting of a process that several hold at once."""
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -35,12 +34,6 @@ class HeldSetting(Generic[T]):
         self._holders = 0
         self._before: list[T] = []  # one, while there are holders
 
-    @property
-    def free(self) -> T:
-        """The value where nobody holds it."""
-        with self._lock:
-            return self._before[0] if self._before else self._read()
-
     def hold(self) -> None:
         """Set it, unless it is held already."""
         with self._lock:
@@ -55,12 +48,3 @@ class HeldSetting(Generic[T]):
             self._holders -= 1
             if not self._holders:
                 self._write(self._before.pop())
-
-    @contextmanager
-    def holding(self) -> Generator[None, None, None]:
-        """Hold it until the end of a ``with`` block."""
-        self.hold()
-        try:
-            yield
-        finally:
-            self.release()

@@ -6,8 +6,10 @@ time it is loaded and hears of `threadpoolctl`, so it is asked.
 """
 
 import functools
+import itertools
 import math
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -45,8 +47,8 @@ def _blas_threads() -> list[int]:
 
 
 def _set_blas_threads(numbers: list[int]) -> None:
-    for library, n in zip(_libraries(), numbers, strict=True):
-        library.set_num_threads(n)
+    for write, n in zip(_setters(), numbers, strict=True):
+        write(n)
 
 
 # Of the process, as what it guards: networks that are trained at one time in several
@@ -65,6 +67,28 @@ def _libraries() -> list[Any]:
     controllers = ThreadpoolController().select(user_api="blas")
     found: list[Any] = controllers.lib_controllers
     return found
+
+
+@functools.cache
+def _setters() -> list[Callable[[int], object]]:
+    return [_setter_of(library) for library in _libraries()]
+
+
+def _setter_of(library: Any) -> Callable[[int], object]:
+    """Return what tells a BLAS its number of threads, from any thread.
+
+    Since 3.8 threadpoolctl does nothing, without a word, where the threads of OpenBLAS
+    are the process's own and another thread has told their number first: two networks
+    in two threads then had all cores each. Here :class:`HeldLimit` keeps them apart.
+    """
+    if getattr(library, "threading_layer", None) == "pthreads":
+        for prefix, suffix in itertools.product(("", "scipy_"), ("", "64_", "_64")):
+            name = f"{prefix}openblas_set_num_threads{suffix}"
+            if found := getattr(library.dynlib, name, None):
+                own: Callable[[int], object] = found
+                return own
+    write: Callable[[int], object] = library.set_num_threads
+    return write
 
 
 def _cores() -> int:

@@ -256,7 +256,7 @@ class Network(StepNetwork[Conf]):
 
     def rnn_clear_previous_state(self) -> None:
         """Let the next :meth:`rnn_time_step` begin with zeros."""
-        with self._turn:
+        with self.turns.turn:
             forget(self._program.runs)
 
     def output(
@@ -557,7 +557,7 @@ class Network(StepNetwork[Conf]):
         """
         writer = writer_of("Network.save", path_or_url, format)
         kept = chosen_normalizer("Network.save", self.normalizer, normalizer)
-        with self._turn:
+        with self.turns.turn:
             writer.save(self, path_or_url, normalizer=kept, overwrite=overwrite)
 
     def check_batch(self, batch: Batch) -> None:

@@ -64,7 +64,7 @@ class Pretraining:
                 "none. These are AutoEncoder and VariationalAutoencoder."
             )
         check_readable(who, data, len(names) * epochs)
-        with self._network.training(who):
+        with self._network.turns.training(who):
             for name in names:
                 self.train(
                     name,
@@ -92,7 +92,7 @@ class Pretraining:
             self._by_key[node.key] = _OfLayer(self._network, node)
         of_layer = self._by_key[node.key]
         batches = passes_over(who, data, batch_size, self._look_at)
-        with self._network.training(who):
+        with self._network.turns.training(who):
             if of_layer.rules and is_in_memory(data):
                 self._check_all(node, found, of_layer, batches(), normalizer)
             for _ in range(epochs):

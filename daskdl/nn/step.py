@@ -4,7 +4,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +15,7 @@ from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.arrays.random import numbers_of
 from daskdl.arrays.workspace import Workspace
-from daskdl.checks import check_type
+from daskdl.checks import check_count, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.array_specs import label_specs, option_of, output_specs
 from daskdl.nn.batches import Arrays, ArraySpec, Batch, as_arrays
@@ -45,7 +45,7 @@ from daskdl.nn.rebuilding import rebuilt
 from daskdl.nn.solver_choice import Solver, solver_of
 from daskdl.nn.state_carrying import carry_state
 from daskdl.nn.tbptt import truncated
-from daskdl.nn.thread_use import ThreadUse
+from daskdl.nn.turns import Turns
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vectors import Vectors, layer_spans
 
@@ -53,7 +53,7 @@ Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
 S = TypeVar("S", bound="StepNetwork[Any]")
 
 
-class StepNetwork(ThreadUse, ABC, Generic[Conf]):
+class StepNetwork(ABC, Generic[Conf]):
     """A network that can be trained minibatch by minibatch.
 
     It has a program (its layers and vertices at work), vectors (parameters, gradients,
@@ -141,7 +141,7 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
         inference. If labels were normalized, too, outputs come in their units. Saved
         and loaded with the network.
         """
-        with self._turn:
+        with self.turns.turn:
             return self._converter.normalizer
 
     @normalizer.setter
@@ -149,7 +149,7 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
         who = type(self).__name__
         checked = check_normalizer(who, normalizer)
         check_classes_kept(who, checked, self.labels)
-        with self._turn:
+        with self.turns.turn:
             self._converter.normalizer = checked
 
     def restore_normalizer(
@@ -168,17 +168,14 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
             A file, for the warning that it holds such a normalizer.
         """
         who = type(self).__name__
-        with self._turn:
+        with self.turns.turn:
             self._converter.normalizer = check_normalizer(who, normalizer)
         if read_from is not None:
             warn_of_changed_classes(read_from, normalizer, self.labels)
 
     @contextmanager
     def normalizing(self, normalizer: NormalizerChoice) -> Generator[None, None, None]:
-        """Use another normalizer, or none, until the end of a ``with`` block.
-
-        Other threads wait until then for their turn.
-        """
+        """Use another normalizer, or none, in a ``with`` block; other threads wait."""
         with self._passes.computing(), self._converter.using(normalizer):
             yield
 
@@ -206,6 +203,29 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
             What the data will go through.
         """
         return PartitionCheck(self._converter.checks, normalizer)
+
+    @property
+    def threads(self) -> int | None:
+        """How many threads a pass takes at most; None for all this process may use.
+
+        BLAS has no more meanwhile, and never more than the process gives it.
+        """
+        return self._passes.threads
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None:
+        if threads is not None:
+            check_count(type(self).__name__, "threads", threads)
+        self._passes.threads = threads
+
+    def keeping_threads(self) -> AbstractContextManager[None]:
+        """Keep threads for a loop around :meth:`fit_minibatch`, until a block ends."""
+        return self._passes.keeping_threads()
+
+    @property
+    def turns(self) -> Turns:
+        """What keeps threads apart that use the network at one time."""
+        return self._passes.turns
 
     @property
     def params(self) -> FloatArray:
@@ -322,7 +342,7 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
 
     def _copied(self: S, conf: Conf) -> S:
         """Return a copy of another configuration with the same parameters and state."""
-        with self._turn:
+        with self.turns.turn:
             rebuild, (kind, _, params, _, *kept) = self.__reduce__()
             clone: S = rebuild(kind, conf, params, None, *kept)
             carry_state(self.plan, self.updater_state, clone.plan, clone.updater_state)
@@ -393,14 +413,9 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
 
     def learn(self, n_examples: int) -> None:
         """Average `gradients`, sums over examples, update and subtract in one pass."""
-        self.plan.step(
-            self.gradients,
-            self.params,
-            self.updater_state,
-            n_examples=self._divisor(n_examples),
-            others=self._passes.others,
-            **self._now,
-        )
+        vectors = (self.gradients, self.params, self.updater_state)
+        n, others = self._divisor(n_examples), self._passes.others
+        self.plan.step(*vectors, n_examples=n, others=others, **self._now)
 
     def _divisor(self, n_examples: int) -> int:
         return n_examples if self.conf.mini_batch else 1
@@ -458,13 +473,8 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
         if self.conf.backprop_type == "standard":
             yield batch
             return
-        yield from truncated(
-            self._checked(batch),
-            self.inputs,
-            self.labels,
-            self._program.runs,
-            self.conf,
-        )
+        arrays, runs = self._checked(batch), self._program.runs
+        yield from truncated(arrays, self.inputs, self.labels, runs, self.conf)
 
     def fit_minibatch(
         self, batch: Batch, *, rng_stream: int = 0, exchange: Exchange | None = None
@@ -585,6 +595,5 @@ class StepNetwork(ThreadUse, ABC, Generic[Conf]):
         return self._converter.checked(batch, any_length=is_stretch, numbers=numbers)
 
     def _regularization_score(self) -> float:
-        return self.plan.regularization_score(
-            self.params, iteration=self.iteration_count, epoch=self.epoch_count
-        )
+        at, epoch = self.iteration_count, self.epoch_count
+        return self.plan.regularization_score(self.params, iteration=at, epoch=epoch)

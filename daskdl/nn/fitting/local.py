@@ -112,7 +112,7 @@ def fit_here(
     """
     who = f"{type(network).__name__}.fit"
     check_count(who, "epochs", epochs)
-    with network.training(who), network.keeping_threads():
+    with network.turns.training(who), network.keeping_threads():
         resumed = None if resume is None else resumed_run(who, resume, network)
         if resumed is not None and resumed.is_complete(who, epochs):
             resumed.take_over(network)

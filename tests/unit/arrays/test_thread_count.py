@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -91,3 +92,33 @@ def test_blas_gets_them_back_when_the_last_one_ends():
         assert blas_threads() == {1}
         second.__exit__(None, None, None)
         assert blas_threads() == {2}
+
+
+def test_the_lowest_limit_counts():
+    with threadpool_limits(limits=3):
+        with blas_limited_to(2):
+            with blas_limited_to(1):
+                assert blas_threads() == {1}
+            assert blas_threads() == {2}
+        assert blas_threads() == {3}
+
+
+def test_a_limit_gives_blas_no_more_than_it_has():
+    with threadpool_limits(limits=1), blas_limited_to(2):
+        assert blas_threads() == {1}
+
+
+def test_every_thread_may_limit_blas():
+    """Also one that threadpoolctl does not listen to: another was the first."""
+    found = []
+
+    def limit():
+        with blas_limited_to(1):
+            found.append(blas_threads())
+
+    with threadpool_limits(limits=2):
+        other = threading.Thread(target=limit)
+        other.start()
+        other.join()
+        assert blas_threads() == {2}
+    assert found == [{1}]
