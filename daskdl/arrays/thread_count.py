@@ -42,6 +42,14 @@ def blas_limited_to(threads: int) -> AbstractContextManager[None]:
     return _blas.holding(threads)
 
 
+def blas_given(threads: int) -> AbstractContextManager[None]:
+    """Let BLAS have as many threads as this, until the end of a ``with`` block.
+
+    More than it has, too: Dask starts workers with one, however many tasks they take.
+    """
+    return _blas.giving(threads)
+
+
 def _blas_threads() -> list[int]:
     return [library.get_num_threads() for library in _libraries()]
 

@@ -13,9 +13,8 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from distributed import get_worker, secede
-from threadpoolctl import threadpool_limits
 
-from daskdl.arrays.thread_count import threads_here
+from daskdl.arrays.thread_count import blas_given, threads_here
 from daskdl.cluster.bus import Topic, get_bus
 from daskdl.cluster.bus.options import WhenFull
 from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
@@ -99,7 +98,7 @@ def run_member(
     sharing = isinstance(spec.master, SharedTrainingMaster)
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
     with (
-        threadpool_limits(limits=worker.state.nthreads),
+        blas_given(worker.state.nthreads),
         worker.plugins[PLUGIN_NAME].open(spec.session, rank) as mailbox,
         get_bus().topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
     ):

@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from daskdl.arrays import thread_count
-from daskdl.arrays.thread_count import blas_limited_to, threads_here
+from daskdl.arrays.thread_count import blas_given, blas_limited_to, threads_here
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 needs_cores = pytest.mark.skipif(CORES < 2, reason="needs two cores")
@@ -105,6 +105,29 @@ def test_the_lowest_limit_counts():
 
 def test_a_limit_gives_blas_no_more_than_it_has():
     with threadpool_limits(limits=1), blas_limited_to(2):
+        assert blas_threads() == {1}
+
+
+@needs_cores
+def test_blas_may_be_given_more_than_it_has():
+    with threadpool_limits(limits=1):
+        with blas_given(2):
+            assert blas_threads() == {2}
+            assert threads_here() == 2
+            with blas_limited_to(1):
+                assert blas_threads() == {1}
+            assert blas_threads() == {2}
+        assert blas_threads() == {1}
+
+
+def test_what_others_were_given_goes_when_the_last_one_ends():
+    with threadpool_limits(limits=1):
+        first, second = blas_given(2), blas_given(3)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {3}
+        second.__exit__(None, None, None)
         assert blas_threads() == {1}
 
 
