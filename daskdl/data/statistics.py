@@ -4,10 +4,13 @@ References
 ----------
 Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing
 sample variances", 1979: the merge of two parts. Within a part the two-pass formula.
+A part is some examples of an array: copies of all as float64 would take several times
+what the data do.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,9 @@ from daskdl.errors import ShapeError
 __all__ = ["FeatureStatistics", "merge_statistics", "statistics_of"]
 
 _Vector = NDArray[np.float64]
+
+# What is copied as float64 at a time: as much stays in a core's own cache.
+_PART_BYTES = 256 << 10
 
 
 @dataclass(frozen=True)
@@ -76,22 +82,16 @@ class FeatureStatistics:
                 f"{values.shape}."
             )
         last = np.moveaxis(values, feature_axis, -1)
+        if mask is not None and values.ndim == 3 and mask.shape != last.shape[:2]:
+            raise ShapeError(
+                f"FeatureStatistics: mask must have shape {last.shape[:2]}, got "
+                f"{mask.shape}."
+            )
+        counts = None if mask is None or values.ndim != 3 else mask.astype(bool)
         dtype = "float64" if values.dtype == np.float64 else "float32"
-        if mask is not None and values.ndim == 3:
-            if mask.shape != last.shape[:2]:
-                raise ShapeError(
-                    f"FeatureStatistics: mask must have shape {last.shape[:2]}, got "
-                    f"{mask.shape}."
-                )
-            rows = last[np.asarray(mask, dtype=bool)].astype(np.float64)
-        else:
-            rows = last.reshape(-1, last.shape[-1]).astype(np.float64)
-        if not len(rows):
-            return _nothing_seen(rows.shape[1], dtype)
-        mean = rows.mean(axis=0)
-        squares = np.square(rows - mean).sum(axis=0)
-        bounds = rows.min(axis=0), rows.max(axis=0)
-        return cls(len(rows), mean, squares, *bounds, dtype)
+        parts = (_of_part(rows) for rows in _parts(last, counts))
+        seen = reduce(cls.merge, parts, _nothing_seen(last.shape[-1]))
+        return replace(seen, dtype=dtype)
 
     def merge(self, other: "FeatureStatistics") -> "FeatureStatistics":
         """Return the statistics of both parts together.
@@ -177,6 +177,38 @@ def merge_statistics(
     return tuple(a.merge(b) for a, b in zip(first, second, strict=True))
 
 
-def _nothing_seen(n_features: int, dtype: str) -> FeatureStatistics:
+def _parts(
+    values: NDArray[Any], counts: NDArray[np.bool_] | None
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the rows of features that count, as float64, some examples at a time.
+
+    All in one memory, which may be written to and is used again for the next.
+    """
+    examples, width = len(values), values.shape[-1]
+    rows_each = values.size // max(1, examples * width)
+    each = rows_each * width * np.dtype(np.float64).itemsize
+    at_once = min(examples, max(1, _PART_BYTES // max(1, each)))
+    memory = np.empty((at_once * rows_each, width))
+    for start in range(0, examples, max(1, at_once)):
+        part = values[start : start + at_once]
+        if counts is not None:
+            part = part[counts[start : start + at_once]]
+        rows = memory[: part.size // max(1, width)]
+        np.copyto(rows.reshape(part.shape), part)
+        yield rows
+
+
+def _of_part(rows: NDArray[np.float64]) -> FeatureStatistics:
+    """Collect the statistics of rows of shape (n, n_features), which are lost."""
+    if not len(rows):
+        return _nothing_seen(rows.shape[1])
+    mean = rows.mean(axis=0)
+    bounds = rows.min(axis=0), rows.max(axis=0)
+    rows -= mean
+    squares = np.square(rows, out=rows).sum(axis=0)
+    return FeatureStatistics(len(rows), mean, squares, *bounds)
+
+
+def _nothing_seen(n_features: int) -> FeatureStatistics:
     zero, most = np.zeros(n_features), np.full(n_features, np.inf)
-    return FeatureStatistics(0, zero, zero, most, -most, dtype)
+    return FeatureStatistics(0, zero, zero, most, -most)
