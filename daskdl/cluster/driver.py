@@ -499,7 +499,8 @@ class Driver:
                 ledger = phase.ledger
                 done = ledger.trained_examples, ledger.trained_minibatches
                 self._meter.end_phase(*done)
-            why = self._members.memory.reason(address)
+            gone = map(self._members.address_of, reversed(self._noticed))
+            why = self._members.memory.reason_of_any(gone)
             raise NobodyLeftError(
                 f"Session: at least one worker must be left, got none after {address} "
                 f"went{f', {why}' if why else ''}. {SESSION_ADVICE}"

@@ -3,7 +3,7 @@
 Dask's nannies end such workers, and tell their own logs only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from distributed import Client
 
@@ -12,13 +12,24 @@ from daskdl.cluster.silent_workers import Heartbeat
 
 # Dask ends a worker at 95 % of its limit; heartbeats come twice a second.
 _NEARLY_FULL = 0.7
-_ADVICE = "Raise memory_limit (in a job cluster.memory_limit), or lower batch_size"
+_ADVICE = "Raise memory_limit (in a job cluster.memory_limit)"
+_BATCH_ADVICE = f"{_ADVICE}, or lower batch_size"
+# Nobody ends so many by hand, or by bad luck, before one task ends.
+_LEAST_DEATHS = 4
+_DEATHS_PER_WORKER = 2
 
 
 class FullMemory:
-    """Remembers what the memory of each worker held when it was last heard of."""
+    """Remembers what the memory of each worker held when it was last heard of.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    has_batches : bool
+        Whether it helps to lower `batch_size`.
+    """
+
+    def __init__(self, *, has_batches: bool = True) -> None:
+        self.advice = _BATCH_ADVICE if has_batches else _ADVICE
         self._last: dict[str, Heartbeat] = {}
 
     def note(self, beats: Mapping[str, Heartbeat]) -> None:
@@ -35,8 +46,45 @@ class FullMemory:
         held, limit = last.memory_bytes >> 20, last.limit_bytes >> 20
         return (
             f"its memory was nearly full: {held:,} MiB of a limit of {limit:,} MiB. "
-            f"{_ADVICE}"
+            f"{self.advice}"
         )
+
+    def reason_of_any(self, addresses: Iterable[str]) -> str:
+        """Return in words that the memory of one of these was nearly full, if so."""
+        told = ((address, self.reason(address)) for address in addresses)
+        return next((f"{address}: {why}" for address, why in told if why), "")
+
+
+class DeathsInARow:
+    """Counts workers that go while no task comes to its end.
+
+    Parameters
+    ----------
+    n_workers : int
+        How many there were at the start.
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        self._most = max(_LEAST_DEATHS, _DEATHS_PER_WORKER * n_workers)
+        self._count = 0
+        self._ended = 0
+
+    def are_too_many(self, gone: int, ended: int) -> bool:
+        """Tell whether it may be the tasks; then the count begins anew.
+
+        Parameters
+        ----------
+        gone : int
+            Workers that went since the last call.
+        ended : int
+            Tasks that have a result by now.
+        """
+        self._count = gone + (self._count if ended == self._ended else 0)
+        self._ended = ended
+        if self._count < self._most:
+            return False
+        self._count = 0
+        return True
 
 
 def told_by_nannies(client: Client) -> str:
@@ -51,4 +99,4 @@ def told_by_nannies(client: Client) -> str:
     lines = [str(text) for each in logs.values() for _, text in each]
     if not any("memory budget" in line for line in lines):
         return ""
-    return f"Dask ended workers, because their memory was full. {_ADVICE}"
+    return "Dask ended workers, because their memory was full"

@@ -88,7 +88,7 @@ def scan_on(client: Client) -> Scan:
             )
             return futures
 
-        return run_tasks(client, "scan", len(partitions), submit)
+        return run_tasks(client, "scan", len(partitions), submit, scanned=partitions)
 
     return scan
 

@@ -21,7 +21,7 @@ from distributed import CancelledError, Client, Future, KilledWorker
 from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
-from daskdl.cluster.full_memory import FullMemory, told_by_nannies
+from daskdl.cluster.full_memory import DeathsInARow, FullMemory, told_by_nannies
 from daskdl.cluster.paused_workers import PausedWorkers, held_tasks, paused_among
 from daskdl.cluster.placement import (
     allow_workers,
@@ -30,6 +30,7 @@ from daskdl.cluster.placement import (
     release_late,
 )
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
+from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError, WorkerLostError
 
 logger = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ GONE_WITHIN_S = 2.0
 # How long a worker may take to import daskdl for the first time.
 ANSWER_TIMEOUT_S = 30.0
 
-_ADVICE = "Did the workers run out of memory? Write smaller parts, or give them more"
+_ADVICE = "Did the workers run out of memory? Write smaller parts, or give them more."
 
 # Submits the tasks of these numbers, to run on these workers and no others.
 Submit = Callable[[Sequence[int], list[str]], Sequence[Any]]
@@ -66,6 +67,10 @@ class _TasksMustMoveError(Exception):
         self.numbers = numbers  # None: all that have no result
 
 
+class _WorkersDieError(Exception):
+    """Many workers went before a task ended. Never leaves this module."""
+
+
 @dataclass
 class _Where:
     """The workers where tasks may run, and those where they may not."""
@@ -75,16 +80,26 @@ class _Where:
     at_start: frozenset[str]
     allowed: list[str]
     left_out: set[str]
+    memory: FullMemory
+    deaths: DeathsInARow
     # How often a task failed where it ran, of those that came since the start.
     failures: Counter[int] = field(default_factory=Counter)
     restarts: int = 0
     told_paused: set[str] = field(default_factory=set)
     told_gone: set[str] = field(default_factory=set)
     asking: "asyncio.Task[list[str]] | None" = None
-    memory: FullMemory = field(default_factory=FullMemory)
+    # In words, of a worker that went because of its memory.
+    was_full: str = ""
 
 
-def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[Any]:
+def run_tasks(
+    client: Client,
+    who: str,
+    n_tasks: int,
+    submit: Submit,
+    *,
+    scanned: Sequence[Partition] = (),
+) -> list[Any]:
     """Return the results of `n_tasks` plain tasks, in order.
 
     Parameters
@@ -97,21 +112,24 @@ def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[An
     submit : callable
         Called with numbers of tasks and the workers that may run them; returns their
         futures. Called again for tasks that must run elsewhere.
+    scanned : sequence of Partition, optional
+        What each task reads, if it does nothing else.
 
     Raises
     ------
     WorkerLostError
-        When no worker is left, or a task took too many with it.
+        When no worker is left, or a task took too many with it, or the memory of many
+        was full before a task ended.
     ClusterError
         When no worker has the same daskdl.
     Exception
         Whatever ended a task, unless on a worker that came since: then others do it,
         and from the third time on those that were there from the start.
     """
-    where = _start(client, who)
+    where = _start(client, who, has_batches=not scanned)
     given: list[Any] = []
     try:
-        return _run(client, who, n_tasks, submit, where, given)
+        return _run(client, who, n_tasks, submit, scanned, where, given)
     except BaseException:
         # The traceback holds the futures, and so the cluster would hold the tasks.
         give_up(client, given)
@@ -123,6 +141,7 @@ def _run(
     who: str,
     n_tasks: int,
     submit: Submit,
+    scanned: Sequence[Partition],
     where: _Where,
     given: list[Any],
 ) -> list[Any]:
@@ -135,14 +154,21 @@ def _run(
         except _TasksMustMoveError as must:
             moving = must.numbers or _without_result(client, futures, where)
             workers = where.allowed
+        except _WorkersDieError as error:
+            moving = _without_result(client, futures, where)
+            if why := told_by_nannies(client) or where.was_full:
+                culprit = scanned[moving[0]] if scanned and moving else None
+                raise _took_workers(who, culprit, why, where) from error
+            workers = where.allowed
         except CancelledError as error:
             moving = _cancelled(client, who, futures, where, error)
             workers = where.allowed
         except KilledWorker as error:
-            raise WorkerLostError(
-                f"{who}: a task must not take its worker with it, one did again and "
-                f"again and was given up. {told_by_nannies(client) or _ADVICE}."
-            ) from error
+            keys = [future.key for future in futures if isinstance(future, Future)]
+            is_known = scanned and error.task in keys
+            culprit = scanned[keys.index(error.task)] if is_known else None
+            why = told_by_nannies(client) or where.was_full
+            raise _took_workers(who, culprit, why, where) from error
         except Exception as error:
             moving = _failed_on_newcomers(client, who, futures, where, error)
             workers = _who_does_better(where, moving)
@@ -154,6 +180,18 @@ def _run(
             given.clear()
             return results
         given += _replace(client, futures, moving, submit(moving, workers))
+
+
+def _took_workers(
+    who: str, culprit: Partition | None, why: str, where: _Where
+) -> WorkerLostError:
+    which = "one" if culprit is None else f"that for {culprit.name}"
+    too_large = "" if culprit is None else culprit.too_large
+    advice = f"{why}. {where.memory.advice}. {too_large}".strip() if why else _ADVICE
+    return WorkerLostError(
+        f"{who}: a task must not take its worker with it, {which} did again and again "
+        f"and was given up. {advice}"
+    )
 
 
 def _replace(
@@ -175,7 +213,7 @@ def give_up(client: Client, futures: Sequence[Any]) -> None:
             cancel(client, left)
 
 
-def _start(client: Client, who: str) -> _Where:
+def _start(client: Client, who: str, *, has_batches: bool) -> _Where:
     name = name_waiting(who, "the tasks start", ANSWER_TIMEOUT_S)
     there = list(client.nthreads())
     left_out: set[str] = set()
@@ -192,6 +230,8 @@ def _start(client: Client, who: str) -> _Where:
         frozenset(there),
         allowed,
         left_out,
+        FullMemory(has_batches=has_batches),
+        DeathsInARow(len(there)),
     )
 
 
@@ -237,7 +277,10 @@ async def _gather(
     try:
         while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
             there = set(await client.nthreads()) - where.left_out
-            _tell_gone(who, there, where)
+            gone = _tell_gone(who, there, where)
+            ended = sum(getattr(f, "status", "") == "finished" for f in futures)
+            if where.deaths.are_too_many(gone, ended):
+                raise _WorkersDieError
             beats = await client.run_on_scheduler(heartbeats)
             where.memory.note(beats)
             _leave_out_silent(who, there, where, beats)
@@ -249,7 +292,7 @@ async def _gather(
             if is_at_work:
                 last_seen_s = time.monotonic()
             elif time.monotonic() - last_seen_s > NO_WORKER_TIMEOUT_S:
-                raise _no_worker_works(who, paused)
+                raise _no_worker_works(who, paused, where)
         return list(gathering.result())
     finally:
         tasks = [task for task in (gathering, where.asking) if task is not None]
@@ -278,11 +321,15 @@ async def _ended(futures: Sequence[Any]) -> None:
             await asyncio.sleep(ASK_AGAIN_S)
 
 
-def _no_worker_works(who: str, paused: Mapping[str, str]) -> WorkerLostError:
+def _no_worker_works(
+    who: str, paused: Mapping[str, str], where: _Where
+) -> WorkerLostError:
     if not paused:
+        why = where.was_full
+        advice = f"{why}. {where.memory.advice}, start" if why else "Start"
         return WorkerLostError(
             f"{who}: at least one worker must be left, got none for "
-            f"{NO_WORKER_TIMEOUT_S:g} s. Start workers, and try again."
+            f"{NO_WORKER_TIMEOUT_S:g} s. {advice} workers, and try again."
         )
     states = [f"{address} {reason}" for address, reason in sorted(paused.items())]
     return WorkerLostError(
@@ -292,11 +339,17 @@ def _no_worker_works(who: str, paused: Mapping[str, str]) -> WorkerLostError:
     )
 
 
-def _tell_gone(who: str, there: set[str], where: _Where) -> None:
-    """Name workers that went; it is also the only word on a scan before a fit."""
+def _tell_gone(who: str, there: set[str], where: _Where) -> int:
+    """Name workers that went, and count them.
+
+    It is also the only word on a scan before a fit.
+    """
     gone = {*where.allowed} - there - where.left_out
+    told = len(gone - where.told_gone)
     for address in sorted(gone - where.told_gone):
         why = where.memory.reason(address)
+        if why:
+            where.was_full = f"The memory of {address} was nearly full when it went"
         logger.warning(
             "%s: %s is gone%s. Its tasks run elsewhere.",
             who,
@@ -305,6 +358,7 @@ def _tell_gone(who: str, there: set[str], where: _Where) -> None:
         )
     # Who comes back to its address, and goes again, is named again.
     where.told_gone = gone
+    return told
 
 
 def _leave_out_silent(

@@ -23,9 +23,9 @@ __all__ = [
 ]
 
 # What a block may hold. Small enough that the tables and copies which reading makes on
-# the way, about four times as much, fit into a worker of 1 GiB beside its data; large
-# enough that opening files and switching threads do not count.
-BLOCK_BYTES = 32 << 20
+# the way, about three times as much, fit into the smallest worker beside its data, and
+# are not most of what an allocator keeps; more at once is not read faster.
+BLOCK_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)

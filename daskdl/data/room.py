@@ -1,7 +1,8 @@
 """How much of stored data may be in memory: all of them, or windows of them.
 
 While a window is trained the next one is read, and reading makes copies on the way, so
-that a window is a small share of the memory that may be used.
+that a window is a small share of the memory that may be used. What a process holds
+without any data counts as used, so that the smallest worker has room for what it reads.
 """
 
 from collections.abc import Iterable
@@ -33,6 +34,9 @@ class Room:
     window_bytes: int
 
 
+# What a worker holds beside its data: 300 MiB where it compiles its kernels, and what
+# allocators keep.
+_HELD_BYTES = 320 << 20
 # Where nobody says how much memory there is.
 LEAST_ROOM = Room(cache_bytes=128 << 20, window_bytes=64 << 20)
 
@@ -53,7 +57,9 @@ def room_of(limits: Iterable[int]) -> Room:
     least = min((limit for limit in limits if limit), default=None)
     if least is None:
         return LEAST_ROOM
-    return Room(cache_bytes=max(1, least // 4), window_bytes=max(1, least // 16))
+    # A process may have less than a worker, which has no less than 400 MiB.
+    free = max(least - _HELD_BYTES, least // 5)
+    return Room(cache_bytes=max(1, free // 4), window_bytes=max(1, free // 10))
 
 
 def room_here() -> Room:

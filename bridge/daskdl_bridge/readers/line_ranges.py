@@ -16,10 +16,10 @@ from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 
 __all__ = ["LineReader", "partitions_of_lines", "pieces_before", "ranges_of"]
 
-# A range takes some six times its size while it is loaded, which a worker of 1 GiB has
-# room for, and makes about a block of examples. It takes some tenths of a second, so
-# that looking for its first line costs nothing.
-_RANGE_BYTES = 32 << 20
+# A range takes some six times its size while it is loaded, which the smallest worker
+# has room for, and makes some blocks of examples. It takes so long to be read that
+# looking for its first line costs nothing.
+_RANGE_BYTES = 16 << 20
 
 # What is held of the lines before a range, while they are gone through.
 _PIECE_BYTES = 1 << 20
@@ -101,6 +101,7 @@ def partitions_of_lines(
             columns=columns,
             options=options,
             first_row=reader.first_row(piece, options),
+            too_large="" if piece.span else _too_large(part, options),
         )
         for part in parts
         for piece in ranges_of(part, options)
@@ -113,8 +114,7 @@ def ranges_of(part: Part, options: SourceOptions) -> list[Part]:
     Compressed files have one, and so have files whose lines can be told apart only
     from their beginning: of several lines a row, or of characters of several bytes.
     """
-    is_plain = not part.name.lower().endswith(CODECS) and not options.multi_line
-    if not is_plain or not has_plain_lines(options.encoding):
+    if _too_large(part, options):
         return [part]
     n_ranges = -(-part.size // _RANGE_BYTES)
     if n_ranges < 2:
@@ -123,6 +123,20 @@ def ranges_of(part: Part, options: SourceOptions) -> list[Part]:
     return [
         replace(part, span=(start, stop)) for start, stop in itertools.pairwise(offsets)
     ]
+
+
+def _too_large(part: Part, options: SourceOptions) -> str:
+    """Return that a file has but one range, and what to do about it; else nothing."""
+    if part.name.lower().endswith(CODECS):
+        return "A compressed file is read as a whole: unpack it, or write smaller ones."
+    if options.multi_line:
+        return "With multi_line a file is read as a whole: write smaller ones."
+    if not has_plain_lines(options.encoding):
+        return (
+            f"In the encoding {options.encoding} a file is read as a whole: write it "
+            "in UTF-8, or write smaller ones."
+        )
+    return ""
 
 
 def pieces_before(part: Part) -> Iterator[Part]:

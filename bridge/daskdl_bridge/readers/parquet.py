@@ -30,10 +30,9 @@ __all__ = ["ParquetReader", "open_parts", "summarize_parts"]
 
 # The block size of HDFS, and so the usual size of Spark's files: those stay whole.
 _LARGE_BYTES = 128 << 20
-# What is read with all its columns at once; of more, one column is read at a time.
-_SMALL_BYTES = 8 << 20
-# A block of a large row group: pages of all columns are in memory beside it.
-_PAGED_BYTES = 8 << 20
+# What pages of a column take: a dictionary, a page, and the same page compressed. A row
+# group that is not larger than those of all its columns is read a column at a time.
+_PAGES_BYTES = 5 << 19
 # Of each column of a large row group at a time: with less, a distant store is asked too
 # often.
 _READ_BYTES = 256 << 10
@@ -61,11 +60,12 @@ class ParquetReader(TableReader):
                 group: _made_bytes(file.metadata.row_group(group), read, options)
                 for group in self._groups(file)
             }
+            in_pages = _PAGES_BYTES * _n_leaves(file.schema, read)
             for groups in _gathered(sizes):
                 nbytes = sum(sizes[group] for group in groups)
-                if nbytes <= _SMALL_BYTES:
+                if nbytes <= BLOCK_BYTES:
                     yield _read(file, groups, columns)
-                elif nbytes <= _LARGE_BYTES:
+                elif nbytes <= min(in_pages, _LARGE_BYTES):
                     yield _Columns(part.url, file, groups, columns)
                 else:
                     yield from _paged(part, groups[0], nbytes, columns, options)
@@ -185,7 +185,7 @@ def _paged(
     how = {"buffer_size": _READ_BYTES, "pre_buffer": False}
     with _opened(part, columns, options, **how) as file:
         rows = file.metadata.row_group(group).num_rows
-        at_once = max(1, rows * _PAGED_BYTES // nbytes)
+        at_once = max(1, rows * BLOCK_BYTES // nbytes)
         for batch in file.iter_batches(at_once, row_groups=[group], columns=columns):
             yield pa.Table.from_batches([batch])
 
@@ -209,14 +209,22 @@ def _made_bytes(group: Any, columns: Collection[str], options: SourceOptions) ->
     made = 0
     for index in range(group.num_columns):
         leaf = group.column(index)
-        path = leaf.path_in_schema
-        if path in columns or path.partition(".")[0] in columns:
+        if _is_of(leaf.path_in_schema, columns):
             # Numbers may be stored packed, texts and images are what is stored.
             is_number = not leaf.physical_type.endswith("BYTE_ARRAY")
             each = leaf.num_values * itemsize
             made += each if is_number else leaf.total_uncompressed_size
     # Of sparse vectors much less is stored.
     return max(made, int(group.num_rows) * (options.n_features or 0) * itemsize)
+
+
+def _is_of(path: str, columns: Collection[str]) -> bool:
+    """Tell whether the leaf at a path is in one of these columns."""
+    return path in columns or path.partition(".")[0] in columns
+
+
+def _n_leaves(schema: Any, columns: Collection[str]) -> int:
+    return sum(_is_of(schema.column(i).path, columns) for i in range(len(schema)))
 
 
 def _footer(stream: Any) -> Footer:

@@ -104,6 +104,8 @@ class TablePartition(Partition):
         Number within the file of the first row.
     class_names : tuple of str, optional
         Of the labels, if they are stored.
+    too_large : str
+        See `Partition`.
     """
 
     name: str
@@ -114,6 +116,7 @@ class TablePartition(Partition):
     options: SourceOptions
     first_row: RowNumber = 0
     class_names: tuple[str, ...] | None = None
+    too_large: str = ""
 
     def __getstate__(self) -> dict[str, Any]:
         # They are asked for where the source is opened, and may be thousands.

@@ -51,6 +51,11 @@ class PreProcessedPartition(Partition):
         """Number of examples: preprocessors keep it."""
         return self.stored.rows
 
+    @property
+    def too_large(self) -> str:  # type: ignore[override]
+        """What is said of the stored partition, for messages."""
+        return self.stored.too_large
+
     def load(self) -> DataSet | MultiDataSet:
         """Return the examples, preprocessed; see `Partition.load`."""
         return self._through(self.stored.load())

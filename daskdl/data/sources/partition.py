@@ -25,11 +25,15 @@ class Partition(ABC):
         Number of examples where it is known without loading.
     class_names : tuple of str, or None
         Of the labels, if they are stored, in the order of their numbers.
+    too_large : str
+        Where it is read as a whole: that it is, and what to do if memory does not hold
+        it. For messages.
     """
 
     name: str
     rows: int | None
     class_names: tuple[str, ...] | None = None
+    too_large: str = ""
 
     @abstractmethod
     def load(self) -> DataSet | MultiDataSet:

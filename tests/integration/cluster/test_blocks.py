@@ -34,7 +34,7 @@ def small_blocks(monkeypatch):
     return lambda client: client.run(set_sizes, SIZES)
 
 
-SIZES = {"_SMALL_BYTES": 0, "BLOCK_BYTES": 0, "_LARGE_BYTES": 0, "_PAGED_BYTES": 4000}
+SIZES = {"BLOCK_BYTES": 4000, "_PAGES_BYTES": 0}
 
 
 def set_sizes(sizes):

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import daskdl as dl
+from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError
 from daskdl_bridge.readers import orc as orc_reader
@@ -34,17 +35,20 @@ def table(rng):
 @pytest.fixture(params=["paged", "by columns", "gathered", "small"])
 def way(request, monkeypatch):
     """Make one of the ways in which a file is read that of small files."""
-    small, block, large = {
-        "paged": (0, 0, 0),
-        "by columns": (0, 0, 1 << 20),
-        "gathered": (1 << 20, 16_000, 1 << 20),
-        "small": (1 << 20, 1 << 20, 1 << 20),
+    block, pages = {
+        "paged": (1000, 0),
+        "by columns": (1000, 1 << 20),
+        "gathered": (16_000, 0),
+        "small": (1 << 20, 0),
     }[request.param]
-    monkeypatch.setattr(parquet, "_SMALL_BYTES", small)
     monkeypatch.setattr(parquet, "BLOCK_BYTES", block)
-    monkeypatch.setattr(parquet, "_LARGE_BYTES", large)
-    monkeypatch.setattr(parquet, "_PAGED_BYTES", 4000)
+    monkeypatch.setattr(parquet, "_PAGES_BYTES", pages)
     return request.param
+
+
+def read_by_pages(monkeypatch):
+    monkeypatch.setattr(parquet, "BLOCK_BYTES", 4000)
+    monkeypatch.setattr(parquet, "_PAGES_BYTES", 0)
 
 
 def written(table, path, group):
@@ -72,6 +76,23 @@ def test_blocks_of_parquet_are_the_file(tmp_path, table, way, group):
     counts = {"paged": 4, "by columns": 1, "gathered": 1, "small": 1}
     path = written(table, tmp_path / "part.parquet", group)
     check_blocks(path, table, at_least=counts[way])
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_a_column_that_is_most_of_a_row_group_comes_in_small_blocks(tmp_path, groups):
+    """Read as a whole, it would be in memory several times."""
+    rows, width = 80_000, 100
+    values = pa.array(np.arange(rows * width, dtype="float32"))
+    column = pa.FixedSizeListArray.from_arrays(values, width).cast(
+        pa.list_(pa.float32())
+    )
+    table = pa.table({"x": column, "label": np.zeros(rows, "int64")})
+    path = written(table, tmp_path / "part.parquet", rows // groups)
+    options = SourceOptions(features="x", label="label")
+    (partition,) = open_source(path, options).partitions
+    sizes = [block.nbytes for block in partition.load_blocks()]
+    assert sum(sizes) >= values.nbytes
+    assert max(sizes) <= 2 * BLOCK_BYTES
 
 
 def test_blocks_of_orc_are_the_file(tmp_path, table, monkeypatch):
@@ -106,9 +127,7 @@ def test_a_fit_by_blocks_is_that_of_the_file(tmp_path, table, monkeypatch, shuff
         return network.params
 
     whole = fitted().copy()
-    for name in ("_SMALL_BYTES", "BLOCK_BYTES", "_LARGE_BYTES"):
-        monkeypatch.setattr(parquet, name, 0)
-    monkeypatch.setattr(parquet, "_PAGED_BYTES", 4000)
+    read_by_pages(monkeypatch)
     np.testing.assert_array_equal(fitted(), whole)
 
 
@@ -118,8 +137,7 @@ def test_what_is_constant_in_the_path_is_a_column_of_each_block(
     folder = tmp_path / "kind=2"
     folder.mkdir()
     written(table.drop_columns(["x1"]), folder / "part.parquet", 1000)
-    for name in ("_SMALL_BYTES", "BLOCK_BYTES", "_LARGE_BYTES"):
-        monkeypatch.setattr(parquet, name, 0)
+    read_by_pages(monkeypatch)
     options = SourceOptions(features=("x0", "kind"), label="label")
     (partition,) = open_source(str(tmp_path), options).partitions
     blocks = list(partition.load_blocks())
@@ -132,7 +150,5 @@ def test_predictions_and_evaluations_go_block_by_block(tmp_path, table, monkeypa
     network = dl.MultiLayerNetwork(conf)
     how = {"features": OPTIONS.features, "label": "label"}
     whole = network.evaluate(path, **how)
-    for name in ("_SMALL_BYTES", "BLOCK_BYTES", "_LARGE_BYTES"):
-        monkeypatch.setattr(parquet, name, 0)
-    monkeypatch.setattr(parquet, "_PAGED_BYTES", 4000)
+    read_by_pages(monkeypatch)
     assert network.evaluate(path, **how).accuracy() == whole.accuracy()

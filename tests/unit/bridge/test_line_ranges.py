@@ -82,21 +82,22 @@ def in_two_bytes(data):
 
 
 @pytest.mark.parametrize(
-    ("name", "stored", "options"),
+    ("name", "stored", "options", "too_large"),
     [
-        ("x.csv.gz", gzip.compress, {}),
-        ("x.csv.bz2", bz2.compress, {}),
-        ("x.csv", bytes, {"multi_line": True}),
-        ("x.csv", in_two_bytes, {"encoding": "utf-16"}),
+        ("x.csv.gz", gzip.compress, {}, "A compressed file is read as a whole: unpack"),
+        ("x.csv.bz2", bz2.compress, {}, "A compressed file is read as a whole: unpack"),
+        ("x.csv", bytes, {"multi_line": True}, "With multi_line a file is read as a"),
+        ("x.csv", in_two_bytes, {"encoding": "utf-16"}, "write it in UTF-8, or write"),
     ],
 )
 def test_what_tells_its_lines_only_from_its_beginning_stays_whole(
-    tmp_path, tiny, name, stored, options
+    tmp_path, tiny, name, stored, options, too_large
 ):
     path = tmp_path / name
     path.write_bytes(stored(b"a\n1\n2\n"))
     (partition,) = open_path(str(path), **A, **options).partitions
     assert partition.name == str(path)
+    assert too_large in partition.too_large
     assert partition.load().features.tolist() == [[1], [2]]
 
 

@@ -23,7 +23,7 @@ from daskdl.errors import (
         ({"timeout_s": 0}, "timeout_s must be > 0, got 0"),
         ({"memory_limit": "lots"}, "memory_limit must be a size such as '2 GiB'"),
         ({"memory_limit": "0"}, "memory_limit must be a size"),
-        ({"memory_limit": "10MB"}, "at least '320 MiB', got '10MB'"),
+        ({"memory_limit": "10MB"}, "at least '400 MiB', got '10MB'"),
         (
             {"scheduler": "tcp://h:1", "memory_limit": "1 GiB"},
             "memory_limit is for workers that are started here",

@@ -432,6 +432,14 @@ def test_workers_that_go_with_their_memory_full_end_the_fit_sooner(returning):
     assert len(returning.report.rejoined) == MOST_FULL_RETURNS
 
 
+def test_memory_is_the_reason_if_it_was_that_of_another_worker(returning):
+    returning._members.goes = 100
+    memory = returning._members.memory
+    memory.reason = lambda address: "was full" if address == "a" else ""
+    with pytest.raises(WorkerLostError, match="went, a: was full"):
+        returning.fit(3, shuffle=False)
+
+
 def test_nobody_is_waited_for_where_that_is_not_wanted(returning):
     returning._master = SharedTrainingMaster(rejoin_timeout_s=0)
     with pytest.raises(WorkerLostError, match="at least one worker must be left"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.cluster.full_memory import FullMemory, told_by_nannies
+from daskdl.cluster.full_memory import DeathsInARow, FullMemory, told_by_nannies
 from daskdl.cluster.silent_workers import Heartbeat
 
 MIB = 1 << 20
@@ -25,6 +25,33 @@ def test_the_last_word_counts_also_after_the_worker_went():
     assert memory.reason("a")
     assert not memory.reason("b")
     assert not memory.reason("nobody")
+
+
+def test_of_several_workers_one_whose_memory_was_full_is_named():
+    memory = FullMemory()
+    memory.note({"a": Heartbeat(0.1, "running", 900 * MIB, 1024 * MIB)})
+    memory.note({"b": Heartbeat(0.1, "running", 100 * MIB, 1024 * MIB)})
+    assert memory.reason_of_any("ba") == f"a: {memory.reason('a')}"
+    assert memory.reason_of_any("b") == ""
+
+
+@pytest.mark.parametrize(("has_batches", "is_told"), [(True, True), (False, False)])
+def test_batch_size_is_told_of_where_it_matters(has_batches, is_told):
+    memory = FullMemory(has_batches=has_batches)
+    memory.note({"a": Heartbeat(0.1, "running", 900 * MIB, 1024 * MIB)})
+    assert ("lower batch_size" in memory.reason("a")) == is_told
+
+
+@pytest.mark.parametrize(("n_workers", "most"), [(1, 4), (2, 4), (5, 10)])
+def test_some_deaths_in_a_row_are_too_many(n_workers, most):
+    deaths = DeathsInARow(n_workers)
+    told = [deaths.are_too_many(1, ended=0) for _ in range(2 * most)]
+    assert told == ([False] * (most - 1) + [True]) * 2
+
+
+def test_deaths_between_which_tasks_end_are_not_in_a_row():
+    deaths = DeathsInARow(1)
+    assert not any(deaths.are_too_many(1, ended=number) for number in range(1, 20))
 
 
 class Logs:

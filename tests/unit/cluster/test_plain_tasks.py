@@ -5,6 +5,7 @@ import gc
 import threading
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from distributed import CancelledError, KilledWorker, Worker, get_worker
@@ -91,6 +92,59 @@ def test_a_task_that_kills_its_workers_is_told_in_our_words():
 
     with pytest.raises(WorkerLostError, match="digits: a task must not take its"):
         run_tasks(InlineClient(answer=killed), "digits", 0, lambda *args: [])
+
+
+class AlwaysTooMany:
+    """Deaths that are too many at the first look."""
+
+    def __init__(self, n_workers):
+        self._looks = 0
+
+    def are_too_many(self, gone, ended):
+        self._looks += 1
+        return self._looks == 1
+
+
+async def scanned_where_workers_die(client, monkeypatch, why):
+    """Scan a compressed file; nannies tell why workers went."""
+    monkeypatch.setattr(plain_tasks, "DeathsInARow", AlwaysTooMany)
+    monkeypatch.setattr(plain_tasks, "told_by_nannies", lambda client: why)
+    from_thread = SyncClient(client)
+    part = SimpleNamespace(name="a.csv.gz", too_large="It is read as a whole.")
+
+    def submit(numbers, workers):
+        return from_thread.map(slow, numbers, pure=False, workers=workers)
+
+    return await asyncio.to_thread(
+        run_tasks, from_thread, "scan", 1, submit, scanned=[part]
+    )
+
+
+def slow(number):
+    time.sleep(1)
+    return number
+
+
+def test_workers_that_die_of_their_memory_end_a_scan_with_the_file(monkeypatch):
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def check(client, scheduler, a):
+        with pytest.raises(WorkerLostError) as raised:
+            await scanned_where_workers_die(client, monkeypatch, "Memory was full")
+        assert str(raised.value) == (
+            "scan: a task must not take its worker with it, that for a.csv.gz did "
+            "again and again and was given up. Memory was full. Raise memory_limit (in "
+            "a job cluster.memory_limit). It is read as a whole."
+        )
+
+    check()
+
+
+def test_a_scan_goes_on_where_workers_die_of_something_else(monkeypatch):
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def check(client, scheduler, a):
+        assert await scanned_where_workers_die(client, monkeypatch, "") == [0]
+
+    check()
 
 
 # In the process of all workers of a test; tasks are sent to it by reference.
@@ -340,13 +394,15 @@ async def test_who_is_left_out_is_told_once_and_not_asked_again(
     ("failures", "workers"), [(1, ["a", "d"]), (2, ["a", "d"]), (3, ["a"])]
 )
 def test_what_fails_on_many_newcomers_is_left_to_who_was_there(failures, workers):
-    where = plain_tasks._Where(None, None, frozenset("ab"), ["a", "d"], {"b", "c"})
+    where = plain_tasks._Where(
+        None, None, frozenset("ab"), ["a", "d"], {"b", "c"}, None, None
+    )
     where.failures[7] = failures
     assert plain_tasks._who_does_better(where, [5, 7]) == workers
 
 
 def test_what_fails_where_nobody_else_is_left_fails():
-    where = plain_tasks._Where(None, None, frozenset("a"), [], {"b"})
+    where = plain_tasks._Where(None, None, frozenset("a"), [], {"b"}, None, None)
     assert plain_tasks._who_does_better(where, [0]) == []
 
 

@@ -9,9 +9,12 @@ from daskdl.data.room import LEAST_ROOM, Room, room_here, room_of
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        ([1 << 30], Room(256 << 20, 64 << 20)),
-        ([8 << 30, 1 << 30], Room(256 << 20, 64 << 20)),
-        ([0, 1 << 30], Room(256 << 20, 64 << 20)),
+        ([1 << 30], Room(176 << 20, (704 << 20) // 10)),
+        ([8 << 30, 1 << 30], Room(176 << 20, (704 << 20) // 10)),
+        ([0, 1 << 30], Room(176 << 20, (704 << 20) // 10)),
+        # Of which 320 MiB are taken before there are data.
+        ([400 << 20], Room(20 << 20, 8 << 20)),
+        ([80 << 20], Room(4 << 20, (16 << 20) // 10)),
         ([0], LEAST_ROOM),
         ([], LEAST_ROOM),
     ],
@@ -23,6 +26,6 @@ def test_the_smallest_limit_counts(limits, expected):
 def test_a_container_has_less_than_its_machine(monkeypatch, tmp_path):
     paths = [tmp_path / name for name in ("none", "unlimited", "limited")]
     paths[1].write_text("max\n")
-    paths[2].write_text(f"{1 << 28}\n")
+    paths[2].write_text(f"{1 << 29}\n")
     monkeypatch.setattr(room, "_GROUP_LIMITS", tuple(paths))
-    assert room_here() == Room(64 << 20, 16 << 20)
+    assert room_here() == Room(48 << 20, (192 << 20) // 10)
