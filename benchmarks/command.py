@@ -228,8 +228,13 @@ def _setting(options: argparse.Namespace) -> Setting:
         for peer in (OURS, TORCH, JAX)
         if (path := getattr(options, f"python_{peer}")) is not None
     }
+    spark = options.dl4j_spark
     sizes = Sizes(
-        options.minibatches, options.data_gb, options.examples, options.dl4j_spark
+        options.minibatches,
+        options.data_gb,
+        options.examples,
+        # Jobs run in folders of their own.
+        None if spark is None else os.path.abspath(spark),
     )
     return Setting(options.threads, cores, interpreters, options.against, sizes)
 
