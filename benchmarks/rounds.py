@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from benchmarks.child import Child, PeerError
 from benchmarks.machine import busy_s, process_s
 from benchmarks.peers import PEERS
+from benchmarks.serve.shapes import JOB
 
 # Compiling kernels for the first time takes a minute, a build of XLA's seconds.
 _ANSWER_TIMEOUT_S = 180.0
+# A job of a peer may take a quarter of an hour, which it ends by itself.
+_JOB_TIMEOUT_S = 960.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,8 @@ def _turn(
     try:
         own, all_, began = process_s(child.pid), busy_s(), time.monotonic()
         line = f"{case} {what} {seconds:g} {variant}"
-        answer = child.ask(line, seconds * 4 + _ANSWER_TIMEOUT_S)
+        limit_s = _JOB_TIMEOUT_S if case == JOB else _ANSWER_TIMEOUT_S
+        answer = child.ask(line, seconds * 4 + limit_s)
         wall_s = time.monotonic() - began
         others = busy_s() - all_ - (process_s(child.pid) - own)
     except (PeerError, OSError) as error:
