@@ -11,7 +11,13 @@ CONF = dl.MultiLayerConfiguration(
 
 
 @pytest.mark.parametrize(
-    ("conf", "name"), [(CONF, "seed"), (dl.Adam(), "learning_rate"), (CONF, "anything")]
+    ("conf", "name"),
+    [
+        (CONF, "seed"),
+        (dl.Adam(), "learning_rate"),
+        (dl.Dense(n_out=2), "n_out"),
+        (CONF, "anything"),
+    ],
 )
 def test_an_option_that_is_set_is_refused(conf, name):
     kind = type(conf).__name__

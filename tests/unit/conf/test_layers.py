@@ -185,11 +185,6 @@ def test_numbers_of_numpy_are_numbers():
     assert Dense(n_out=np.int64(3), l2=np.float32(0.5)).n_out == 3
 
 
-def test_a_configuration_cannot_be_changed():
-    with pytest.raises(Exception, match="frozen"):
-        Dense(n_out=2).n_out = 3
-
-
 def test_replaced_checks_like_a_new_one():
     with pytest.raises(OptionError, match="must be greater than 0, got -1"):
         Dense(n_out=2).replaced(n_out=-1)
