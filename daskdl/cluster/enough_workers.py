@@ -84,8 +84,10 @@ def _wait(
     tell_s = -math.inf
     while not selection.is_met():
         now = time.monotonic()
+        # In this order: a worker that comes in between is found.
+        there = client.nthreads()
         found = selection.suitable()
-        if now > end_s or (client.nthreads() and not found):
+        if now > end_s or (there and not found):
             selection.check(found, found, {})
             return
         if now > tell_s:

@@ -61,6 +61,22 @@ def test_a_first_worker_is_waited_for():
     assert client.workers
 
 
+@pytest.mark.parametrize("look", range(1, 9))
+def test_a_first_worker_may_come_between_any_two_looks(look):
+    """One that is there and was not found was once taken for an address misspelt."""
+    client = Filling(comes=False)
+    nthreads = client.nthreads
+
+    def look_again():
+        if client.looks == look:
+            client.workers = ["a"]
+        return nthreads()
+
+    client.nthreads = look_again
+    waited(client, None)
+    assert client.workers == ["a"]
+
+
 def test_it_is_told_that_workers_are_waited_for():
     client = Filling()
     assert waited(client, 3)[0].startswith("waiting for workers: ")
