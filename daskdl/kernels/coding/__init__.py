@@ -93,15 +93,16 @@ def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan | None:
     symbol_bits : int
         Bits of a symbol.
     """
-    find = cpu.smallest_gap if numba_is_used() else _smallest_gap
-    least_gap = int(find(positions))
+    find_gap, choose = (
+        (cpu.smallest_gap, cpu.choose_low_bits)
+        if numba_is_used()
+        else (_smallest_gap, _choose_low_bits)
+    )
+    least_gap = int(find_gap(positions))
     if least_gap < 0:
         return None
     low_bits = np.empty(-(-positions.size // BLOCK), np.uint8)
-    if numba_is_used():
-        n_bits = int(cpu.choose_low_bits(positions, least_gap, low_bits))
-    else:
-        n_bits = _choose_low_bits(positions, least_gap, low_bits)
+    n_bits = int(choose(positions, least_gap, low_bits))
     n_words = field_words(low_bits, positions.size, symbol_bits) - (-n_bits // 64)
     return RicePlan(least_gap, low_bits, n_words)
 
