@@ -123,7 +123,7 @@ class DataChecks:
             if n_classes is not None:
                 check_classes(f"{who}: {what}", expanded, n_classes, counts=counts)
 
-    def check_features(
+    def check_lookups(
         self, who: str, arrays: Arrays, normalizer: Normalizer | None
     ) -> None:
         """Refuse features that layers cannot look up, masked or not.
@@ -141,8 +141,10 @@ class DataChecks:
         for what, spec, array, _ in _named(
             "features", self.inputs, arrays.features, arrays.features_masks
         ):
+            if spec.rule is None:
+                continue
             expanded = _expanded(spec, array)
-            if spec.rule is not None and fits(spec.type.border_shape, expanded):
+            if fits(spec.type.border_shape, expanded):
                 spec.rule.check(f"{who}: {what}", expanded)
 
     def check_labels(self, who: str, arrays: Arrays) -> None:
@@ -213,7 +215,7 @@ class PartitionCheck:
     def check(self, who: str, arrays: Arrays) -> None:
         """Refuse numbers that are not finite, or not what layers or losses take."""
         self.checks.check_numbers(who, arrays, self.normalizer)
-        self.checks.check_features(who, arrays, self.normalizer)
+        self.checks.check_lookups(who, arrays, self.normalizer)
         # What the loss sees of labels that are normalized, each minibatch will show.
         if self.normalizer is None or not self.normalizer.is_fit_label:
             self.checks.check_labels(who, arrays)

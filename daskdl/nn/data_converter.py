@@ -127,7 +127,7 @@ class DataConverter:
         check_labels(self._who, labels, arrays, steps=self._steps)
         if numbers:
             self.checks.check_numbers(self._who, arrays, self.normalizer)
-            self.checks.check_features(self._who, arrays, self.normalizer)
+            self.checks.check_lookups(self._who, arrays, self.normalizer)
         return arrays
 
     def unlabelled(
@@ -167,7 +167,7 @@ class DataConverter:
         self._check_features(unlabelled, any_length=any_length)
         if numbers:
             self.checks.check_numbers(self._who, unlabelled, self.normalizer)
-            self.checks.check_features(self._who, unlabelled, self.normalizer)
+            self.checks.check_lookups(self._who, unlabelled, self.normalizer)
         return unlabelled
 
     def check_labels(self, arrays: Arrays) -> None:
