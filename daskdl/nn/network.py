@@ -15,7 +15,8 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.dialects import Quirk
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Arrays, Batch, Given
-from daskdl.nn.dialect_differences import differences, in_dialect
+from daskdl.nn.conf.stored import keeping_outputs
+from daskdl.nn.dialect_differences import differences
 from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.data_kinds import batches_of
@@ -518,7 +519,7 @@ class Network(StepNetwork[Conf]):
             If there is no such dialect, or the network is none in it.
         """
         changed = differences(self.conf, name)
-        return self._copied(in_dialect(self.conf, name)), changed
+        return self._copied(keeping_outputs(self.conf.replaced, dialect=name)), changed
 
     def save(
         self,

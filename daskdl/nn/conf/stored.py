@@ -1,9 +1,9 @@
-"""Configurations of files that were written before their output layers were refused.
+"""Configurations whose output layers are there, whatever is refused of a new one.
 
-What could once be trained must be read, whatever is refused of a new configuration.
+What could once be trained must be read, and be had in another dialect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from daskdl.errors import OptionError
@@ -33,9 +33,27 @@ def stored_configuration(kind: type[C], data: Any) -> C:
     OptionError
         If anything else is wrong.
     """
-    try:
+    if not isinstance(data, Mapping) or data.get(_OPTION, True) is not True:
         return kind.from_dict(data)
+    return keeping_outputs(lambda **options: kind.from_dict({**data, **options}))
+
+
+def keeping_outputs(make: Callable[..., C], **options: Any) -> C:
+    """Return a configuration that does not refuse the output layers that it has.
+
+    Parameters
+    ----------
+    make : callable
+        Makes it of options.
+    **options
+        Where output layers would be refused, `validate_output_layer` is False besides.
+
+    Raises
+    ------
+    OptionError
+        If anything else is wrong.
+    """
+    try:
+        return make(**options)
     except OptionError:
-        if not isinstance(data, Mapping) or data.get(_OPTION, True) is not True:
-            raise
-        return kind.from_dict({**data, _OPTION: False})
+        return make(**options, **{_OPTION: False})
