@@ -110,7 +110,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     tasks = list(TASKS)
-    add("--task", type=lambda t: _names(t, tasks), default=tasks, help="default: all")
+    add(
+        "--task",
+        type=lambda text: _names(text, tasks),
+        default=["digits", "images", "sequences"],
+        help=f"of {', '.join(tasks)}; fashion needs a package",
+    )
     add("--workers", type=_numbers, default=[1, 2, 4, 8], help="default: 1,2,4,8")
     add(
         "--master",

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from benchmarks.learning.fashion import fashion_mnist
 from daskdl import (
     LSTM,
     Dense,
@@ -91,20 +92,19 @@ def images() -> Task:
         pictures += rng.standard_normal(pictures.shape)
         return pictures.reshape(n, -1).astype(np.float32), _one_hot(classes, 10)
 
-    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
-        return MultiLayerConfiguration(
-            seed=seed,
-            updater=Adam(learning_rate=learning_rate),
-            activation="relu",
-            input=FeedForward(784),
-            layers=[
-                Dense(n_out=128),
-                Dense(n_out=64),
-                Output(n_out=10, loss="mcxent"),
-            ],
-        )
+    return Task(drawn(10_000), drawn(4_000), _of_pixels, 0.001, epochs=4)
 
-    return Task(drawn(10_000), drawn(4_000), configuration, 0.001, epochs=4)
+
+def fashion() -> Task:
+    """Return 10,000 images of Fashion-MNIST, and the network of :func:`images`."""
+    train, test = fashion_mnist("train", 10_000), fashion_mnist("t10k", 10_000)
+    return Task(
+        (train[0], _one_hot(train[1], 10)),
+        (test[0], _one_hot(test[1], 10)),
+        _of_pixels,
+        0.001,
+        epochs=4,
+    )
 
 
 def sequences() -> Task:
@@ -134,8 +134,23 @@ def sequences() -> Task:
 TASKS: dict[str, Callable[[], Task]] = {
     "digits": digits,
     "images": images,
+    "fashion": fashion,
     "sequences": sequences,
 }
+
+
+def _of_pixels(seed: int, learning_rate: float) -> MultiLayerConfiguration:
+    return MultiLayerConfiguration(
+        seed=seed,
+        updater=Adam(learning_rate=learning_rate),
+        activation="relu",
+        input=FeedForward(784),
+        layers=[
+            Dense(n_out=128),
+            Dense(n_out=64),
+            Output(n_out=10, loss="mcxent"),
+        ],
+    )
 
 
 def _rows(folder: Path) -> tuple[FloatArray, FloatArray]:
