@@ -1,12 +1,13 @@
 """Dask looks after its servers less often while a topic is open."""
 
 import asyncio
+from collections import deque
 from types import SimpleNamespace
 
 import pytest
 
 from daskdl.cluster.bus.holders import Holder
-from daskdl.cluster.bus.housekeeping import LEAST_MS, Housekeeping
+from daskdl.cluster.bus.housekeeping import HISTORIES, KEPT, LEAST_MS, Housekeeping
 from daskdl.cluster.bus.scheduler_plugin import BusSchedulerPlugin
 from tests.unit.bus.clusters import bus_cluster, close_topics, open_topics
 
@@ -78,3 +79,17 @@ def test_what_costs_time_or_memory_is_done_less_often(name, every_ms):
     assert callback.callback_time == LEAST_MS[name.replace("_", "-")]
     housekeeping.release()
     assert callback.callback_time == every_ms
+
+
+@pytest.mark.parametrize("before", [3600, None])
+@pytest.mark.parametrize("name", HISTORIES)
+def test_of_a_profile_the_last_minutes_are_kept(name, before):
+    worker = server_with()
+    setattr(worker, name, deque(range(100), maxlen=before))
+    housekeeping = Housekeeping(worker)
+    housekeeping.hold()
+    getattr(worker, name).append(100)
+    assert list(getattr(worker, name)) == list(range(101 - KEPT, 101))
+    housekeeping.release()
+    assert getattr(worker, name).maxlen == before
+    assert list(getattr(worker, name)) == list(range(101 - KEPT, 101))
