@@ -10,10 +10,7 @@ from typing import Any
 
 from daskdl.cluster.complaints import Complaint, Complaints
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers
-
-# Heartbeats come every half second, in large clusters every few.
-HEARD_S = 5.0
+from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heard
 
 
 class Liveness:
@@ -79,10 +76,9 @@ class Liveness:
 
     def heard_again(self, beats: Mapping[str, Heartbeat]) -> dict[int, str]:
         """Return the addresses of members, by rank, that were given up and are back."""
+        back = heard(beats)
         return {
-            rank: address
-            for address, rank in self._given_up.items()
-            if address in beats and beats[address].silence_s < HEARD_S
+            rank: address for address, rank in self._given_up.items() if address in back
         }
 
     def take_back(self, address: str) -> None:

@@ -29,7 +29,7 @@ from daskdl.cluster.placement import (
     erred_on,
     release_late,
 )
-from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
+from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heard, heartbeats
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -146,6 +146,7 @@ def _run(
     given: list[Any],
 ) -> list[Any]:
     """Run the tasks of :func:`run_tasks`; append all their futures to `given`."""
+    generation = client.generation
     futures = list(submit(range(n_tasks), where.allowed))
     given += futures
     while True:
@@ -175,11 +176,21 @@ def _run(
             if not workers:
                 raise
         else:
-            # What was caught may hold the lists, and so the cluster would the tasks.
-            futures.clear()
-            given.clear()
+            _let_go(client, generation, futures, given)
             return results
         given += _replace(client, futures, moving, submit(moving, workers))
+
+
+def _let_go(
+    client: Client, generation: int, futures: list[Any], given: list[Any]
+) -> None:
+    """Release tasks that have ended."""
+    if client.generation != generation:
+        # What was submitted amid a restart of the cluster the client would keep.
+        cancel(client, given)
+    # What was caught may hold the lists, and so the cluster would the tasks.
+    futures.clear()
+    given.clear()
 
 
 def _took_workers(
@@ -236,9 +247,9 @@ def _start(client: Client, who: str, *, has_batches: bool) -> _Where:
 
 
 def _stay(client: Client, addresses: Iterable[str]) -> bool:
-    """Return whether any of these workers is still there and did not die just now."""
+    """Return whether any of these workers is there, and neither dead nor stopped."""
     deadline = time.monotonic() + GONE_WITHIN_S
-    while not {*addresses}.isdisjoint(client.nthreads()):
+    while not heard(client.run_on_scheduler(heartbeats)).isdisjoint(addresses):
         if time.monotonic() > deadline:
             return True
         time.sleep(LOOK_EVERY_S)

@@ -14,6 +14,7 @@ from daskdl.cluster.log_filters import asked_often
 LOOKS = 5
 # Heartbeats come every half second, in large clusters every few seconds.
 LEAST_LIMIT_S = 10.0
+HEARD_S = 5.0
 
 
 class Heartbeat(NamedTuple):
@@ -66,6 +67,11 @@ class SilentWorkers:
             if address in beats and beats[address].silence_s > self.limit_s
         }
         return [address for address, looks in self._looks.items() if looks == LOOKS]
+
+
+def heard(beats: Mapping[str, Heartbeat]) -> set[str]:
+    """Return the workers that were heard of a moment ago."""
+    return {address for address, beat in beats.items() if beat.silence_s < HEARD_S}
 
 
 @asked_often

@@ -14,6 +14,7 @@ class InlineClient:
 
     asynchronous = False
     status = "running"
+    generation = 0
 
     def get_worker_logs(self, nanny):
         return {}

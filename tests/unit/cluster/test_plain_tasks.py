@@ -36,6 +36,10 @@ class SyncClient:
     def status(self):
         return self._client.status
 
+    @property
+    def generation(self):
+        return self._client.generation
+
     def __getattr__(self, name):
         def called(*args, **kwargs):
             async def on_loop():
@@ -320,6 +324,46 @@ def run_cancelled(monkeypatch, times):
     finally:
         gc.enable()
     return results
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_what_was_submitted_amid_a_restart_is_not_left(client, scheduler, a):
+    from_thread = SyncClient(client)
+
+    def submit(numbers, workers):
+        futures = from_thread.map(abs, list(numbers), pure=False, workers=workers)
+        # Dask counts its restarts so, and releases nothing of those before.
+        client.generation += 1
+        return futures
+
+    results = await asyncio.to_thread(run_tasks, from_thread, "digits", 3, submit)
+    assert results == [0, 1, 2]
+    await async_poll_for(lambda: not scheduler.tasks, timeout=5)
+
+
+@pytest.mark.usefixtures("told_by_the_test")
+def test_where_all_that_are_there_are_silent_others_are_waited_for(monkeypatch):
+    async def probed(client, addresses, timeout_s, on_waiting):
+        silent = SILENT & {*addresses}
+        return Probed(frozenset(addresses) - silent, {}, silent)
+
+    monkeypatch.setattr(plain_tasks, "probe_each", probed)
+
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def check(client, scheduler, a):
+        SILENT.add(a.address)
+        running = asyncio.ensure_future(
+            results_of(client, stuck_where_silent, range(2))
+        )
+        while not scheduler.tasks:
+            await asyncio.sleep(0.01)
+        async with Worker(scheduler.address, nthreads=1) as b:
+            results, placed = await running
+            GO.set()
+            assert results == [0, 1]
+            assert placed[-1][1] == [b.address]
+
+    check()
 
 
 def test_a_worker_that_goes_is_named(caplog):
