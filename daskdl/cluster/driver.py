@@ -27,6 +27,7 @@ from daskdl.cluster.phase import Phase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
 from daskdl.cluster.stats.progress import EARLIER, ProgressMeter
+from daskdl.cluster.worker_news import WorkerNews
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -37,9 +38,6 @@ from daskdl.errors import (
 from daskdl.nn.fitting.events import (
     FitReport,
     FitStarted,
-    ResidualMeasured,
-    WorkerLeftOut,
-    WorkerLost,
     WorkersRejoined,
 )
 from daskdl.nn.fitting.fit import Fit
@@ -136,8 +134,7 @@ class Driver:
         self._phase = 0
         self._rates: Mapping[int, float] = {}  # of members, as the last phase told
         self._kept: KeptNetwork  # from the start of the fit on
-        self._noticed: dict[int, float] = {}
-        self._untold: set[int] = set()  # of these, lost in the phase that runs
+        self._news = WorkerNews(self._members, self._fit)
         self._is_started = False
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
@@ -272,11 +269,9 @@ class Driver:
         """Have other workers go on from the network that is kept, or raise `error`."""
         for rank, address in self._members.addresses.items():
             self._members.lose(address)
-            self._noticed[rank] = self._fit.time_s
-            self._untold.add(rank)
-        memory, address_of = self._members.memory, self._members.address_of
-        is_full = any(memory.reason(address_of(rank)) for rank in self._untold)
-        self._tell_lost_members([LostMember(r, (), 0) for r in sorted(self._untold)])
+            self._news.notice(rank)
+            self._news.will_tell(rank)
+        is_full = self._news.tell_all_lost(self._epoch)
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
         if not timeout_s or not self._kept.go_back(is_memory_full=is_full):
             raise WorkerLostError(*error.args) from error
@@ -378,7 +373,7 @@ class Driver:
         self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
         self._phase += 1
         self._rates = phase.rates
-        self._tell_lost_members(ledger.lost_members())
+        self._news.tell_lost(ledger.lost_members(), self._epoch)
         if phase.is_cut:
             self._let_join(epoch, patient=False)
         return phase.leftover(sorted(self._members.addresses))
@@ -428,7 +423,7 @@ class Driver:
         elif isinstance(event, WorkerGone):
             self._lose(event.address, phase)
         elif isinstance(event, LeftOut):
-            self._tell_left_out(event)
+            self._news.tell_left_out(event)
         elif isinstance(event, MemberFailed) and event.rank in self._members.addresses:
             self._take_failure(event, phase)
         return event is not None
@@ -440,7 +435,7 @@ class Driver:
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"], values["staleness"])
         elif report.what == "residuals":
-            self._tell_residuals(rank, values["measured"])
+            self._news.tell_residuals(rank, values["measured"])
         if phase is None or values.get("phase") != phase.number:
             return
         if report.what == "progress":
@@ -486,21 +481,20 @@ class Driver:
         rank = self._members.lose(address)
         if rank is None:
             return
-        self._noticed[rank] = self._fit.time_s
+        self._news.notice(rank)
         if phase is not None:
             phase.lost(rank)
-            self._untold.add(rank)
+            self._news.will_tell(rank)
         elif self._epoch and took_part:
             # Between two phases: everything that was dealt to it is done.
-            self._tell_lost_members([LostMember(rank, (), 0)])
+            self._news.tell_lost([LostMember(rank, (), 0)], self._epoch)
         if not self._members.addresses:
             if phase is not None:
                 # It counts, and will be repeated.
                 ledger = phase.ledger
                 done = ledger.trained_examples, ledger.trained_minibatches
                 self._meter.end_phase(*done)
-            gone = map(self._members.address_of, reversed(self._noticed))
-            why = self._members.memory.reason_of_any(gone)
+            why = self._news.reason_of_last()
             raise NobodyLeftError(
                 f"Session: at least one worker must be left, got none after {address} "
                 f"went{f', {why}' if why else ''}. {SESSION_ADVICE}"
@@ -514,37 +508,6 @@ class Driver:
             f"Session: the task on {address} must end in order, it failed with "
             f"{event.error!r}."
         ) from event.error
-
-    def _tell_lost_members(self, lost_members: Sequence[LostMember]) -> None:
-        for lost in lost_members:
-            self._untold.discard(lost.rank)
-            address = self._members.address_of(lost.rank)
-            self._fit.tell(
-                WorkerLost(
-                    time_s=self._noticed[lost.rank],
-                    epoch=self._epoch,
-                    worker=address,
-                    reason=self._members.memory.reason(address),
-                    redealt_examples=lost.redealt_examples,
-                    repeated_examples=lost.repeated_examples,
-                )
-            )
-
-    def _tell_left_out(self, event: LeftOut) -> None:
-        self._fit.tell(
-            WorkerLeftOut(
-                time_s=self._fit.time_s,
-                worker=event.address,
-                reason=event.reason,
-            )
-        )
-
-    def _tell_residuals(self, rank: int, measured: Sequence[Mapping[str, Any]]) -> None:
-        worker = self._members.address_of(rank)
-        for values in measured:
-            self._fit.tell(
-                ResidualMeasured(time_s=self._fit.time_s, worker=worker, **values)
-            )
 
     def _let_join(self, epoch: int, *, patient: bool = True) -> None:
         if self._master.elastic and self._members.newcomers(patient=patient):
