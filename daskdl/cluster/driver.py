@@ -26,6 +26,7 @@ from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.phase import Phase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
+from daskdl.cluster.standstill_rule import StandstillRule
 from daskdl.cluster.stats.progress import EARLIER, ProgressMeter
 from daskdl.cluster.worker_news import WorkerNews
 from daskdl.errors import (
@@ -54,7 +55,7 @@ logger = logging.getLogger(__name__)
 RETURN_WAIT_S = 2.0
 # Newcomers wait for the next epoch where this one is over sooner.
 WORTH_JOINING_S = 2.0
-# And checkpoints, for its end.
+# And checkpoints and snapshots, for its end.
 WORTH_STANDING_S = 0.5
 
 _BEGINNING = RunPosition()
@@ -138,6 +139,7 @@ class Driver:
         self._is_started = False
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
+        self._standstills = StandstillRule(time.monotonic())
         if resumed is not None:
             self._fit.go_on(resumed.state, resumed.path)
             self._meter.go_on(self.report, resumed.state)
@@ -217,6 +219,7 @@ class Driver:
         self._fit.workers = len(self._members.addresses)
         if not self._epoch:
             self._begin(epochs)
+        self._standstills.went_back(time.monotonic())
         self._standing = after = self._kept.standing
         self._epoch_count = self._kept.state.epoch_count
         done = after.position.epoch
@@ -263,6 +266,7 @@ class Driver:
         state = replace(self._members.snapshot(), epoch_count=self._epoch_count)
         cost_s = time.monotonic() - start_s
         self._kept.keep(state, self._standing, self._meter.examples, cost_s)
+        self._standstills.brought(time.monotonic())
         return state
 
     def _go_back(self, first: int, error: NobodyLeftError) -> None:
@@ -309,7 +313,7 @@ class Driver:
         self._fit.workers = len(shares)
         while any(shares.values()):
             shares = self._run_phase(shares, epoch)
-            if self._fit.is_checkpoint_wanted and any(shares.values()):
+            if self._is_standstill_wanted() and any(shares.values()):
                 self._stand_within(epoch, order.position(at.epoch, shares))
         self._members.order_all(EndEpoch())
         self._count(self._data.examples)
@@ -323,14 +327,26 @@ class Driver:
             )
 
     def _stand_within(self, epoch: int, position: RunPosition) -> None:
-        """Let listeners write checkpoints amid an epoch."""
+        """Let listeners write checkpoints amid an epoch, and bring the network."""
         examples = self._meter.epoch_examples
         score_sum = self._meter.epoch_score * examples if examples else 0.0
-        self._count(examples)
-        self._fit.workers = len(position.positions)
         self._stand_at(epoch, Standing(position, examples, score_sum))
-        with self._nothing_lost():
-            self._fit.stand_still(position, score_sum)
+        if self._fit.is_checkpoint_wanted:
+            self._count(examples)
+            self._fit.workers = len(position.positions)
+            with self._nothing_lost():
+                self._fit.stand_still(position, score_sum)
+        if self._is_snapshot_due():
+            self._keep()
+        # Listeners had their moment: from here on members train.
+        self._is_behind = False
+
+    def _is_standstill_wanted(self) -> bool:
+        return self._fit.is_checkpoint_wanted or self._is_snapshot_due()
+
+    def _is_snapshot_due(self) -> bool:
+        may_return = bool(self._master.rejoin_timeout_s)
+        return may_return and self._standstills.is_due(time.monotonic())
 
     def _stand_at(self, epoch_count: int, standing: Standing) -> None:
         self._epoch_count, self._standing = epoch_count, standing
@@ -376,7 +392,11 @@ class Driver:
         self._news.tell_lost(ledger.lost_members(), self._epoch)
         if phase.is_cut:
             self._let_join(epoch, patient=False)
-        return phase.leftover(sorted(self._members.addresses))
+        left = phase.leftover(sorted(self._members.addresses))
+        is_ours = phase.is_standing and not self._fit.is_checkpoint_wanted
+        if is_ours and any(left.values()):
+            self._standstills.stood(phase.first_end_s)
+        return left
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self._master.start_timeout_s
@@ -412,7 +432,7 @@ class Driver:
             phase.cut()
         has_begun = phase.ledger.trained_minibatches > 0
         is_worth_it = has_begun and phase.left_s > WORTH_STANDING_S
-        if self._fit.is_checkpoint_wanted and is_worth_it:
+        if is_worth_it and self._is_standstill_wanted():
             phase.stand_still()
         phase.tend()
 
@@ -441,6 +461,8 @@ class Driver:
         if report.what == "progress":
             is_idle, may_move = values["is_idle"], values["may_move"]
             phase.progress(rank, values["trained"], is_idle=is_idle, may_move=may_move)
+            if phase.ledger.trained_minibatches:
+                self._standstills.trained(time.monotonic())
             self._meter.take(rank, values)
             progress = self._meter.progress(
                 phase.ledger.trained_examples,
@@ -482,6 +504,7 @@ class Driver:
         if rank is None:
             return
         self._news.notice(rank)
+        self._standstills.lost(time.monotonic())
         if phase is not None:
             phase.lost(rank)
             self._news.will_tell(rank)

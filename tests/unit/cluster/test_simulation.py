@@ -27,13 +27,8 @@ from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import NoOpResidualPostProcessor
 from daskdl.errors import WorkerLostError
 from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
-from tests.unit.cluster.simulation_cluster import (
-    Fate,
-    TallyNetwork,
-    Worker,
-    numbered_data,
-    simulate,
-)
+from tests.unit.cluster.simulation_cluster import Fate, Worker, numbered_data, simulate
+from tests.unit.cluster.tally_network import TallyNetwork
 
 QUICK = range(10)
 MANY = range(1000, 3000)
@@ -425,7 +420,7 @@ def test_when_all_die_and_others_come_every_example_is_trained(
 ):
     rng = random.Random(seed)
     workers = [Worker(f"w{n}", Fate(rng.randint(0, 4), 1)) for n in range(3)]
-    workers += [Worker(f"new{n}", waits_until_all_went=True) for n in range(2)]
+    workers += [Worker(f"new{n}", comes_back=1) for n in range(2)]
     outcome = simulate(
         monkeypatch,
         seed,
