@@ -534,6 +534,7 @@ class Driver:
 
     def _let_join(self, epoch: int, *, patient: bool = True) -> None:
         if self._master.elastic and self._members.newcomers(patient=patient):
+            before = self._members.addresses.keys()
             # The member that answers may not have taken its EndEpoch yet.
             state = replace(self._members.snapshot(), epoch_count=epoch)
             self._members.start(state, patient=patient)
@@ -543,6 +544,7 @@ class Driver:
                 # Whoever is busy with other tasks does not hold up the others.
                 logger.warning("%s The fit goes on without them.", error)
                 self._members.dismiss_late()
+            self._news.tell_joined(before, self._epoch)
 
     def _finish(self) -> None:
         self.states.settle(self._network)

@@ -1,12 +1,17 @@
 """What a fit is told of its workers: who went, who was left out, what they measured."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from daskdl.cluster.membership import LostMember
 from daskdl.cluster.reports import LeftOut
 from daskdl.cluster.session_members import SessionMembers
-from daskdl.nn.fitting.events import ResidualMeasured, WorkerLeftOut, WorkerLost
+from daskdl.nn.fitting.events import (
+    ResidualMeasured,
+    WorkerLeftOut,
+    WorkerLost,
+    WorkersJoined,
+)
 from daskdl.nn.fitting.fit import Fit
 
 
@@ -60,6 +65,16 @@ class WorkerNews:
         """Return in words that memory was nearly full where the last ones went."""
         gone = map(self._members.address_of, reversed(self._noticed))
         return self._members.memory.reason_of_any(gone)
+
+    def tell_joined(self, before: Collection[int], epoch: int) -> None:
+        """Tell which members there are that were not there before."""
+        there = self._members.addresses.items()
+        if joined := [address for rank, address in there if rank not in before]:
+            self._fit.tell(
+                WorkersJoined(
+                    time_s=self._fit.time_s, epoch=epoch, workers=tuple(joined)
+                )
+            )
 
     def tell_left_out(self, event: LeftOut) -> None:
         """Tell that a worker is there and does not take part."""

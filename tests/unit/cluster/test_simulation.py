@@ -391,6 +391,16 @@ def test_when_all_die_the_fit_says_so(monkeypatch, seed, master):
     assert isinstance(outcome.error, WorkerLostError)
 
 
+def test_workers_that_join_are_told(monkeypatch):
+    workers = [Worker("w0"), Worker("w1", Fate(1, 20)), Worker("late", from_epoch=1)]
+    data = numbered_data([200], 4, in_memory=True)
+    outcome = simulate(
+        monkeypatch, 1, all_reduce(random.Random(1)), workers, data, epochs=3
+    )
+    assert [event.epoch for event in outcome.report.joined] == [1]
+    assert outcome.report.joined_workers == ("late",)
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("master", MASTERS)
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
@@ -432,3 +442,4 @@ def test_when_all_die_and_others_come_every_example_is_trained(
     assert_fit_is_right(outcome)
     assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2, 3]
     assert {w.address for w in outcome.survivors} == {"new0", "new1"}
+    assert outcome.report.joined_workers == ("new0", "new1")
