@@ -2,10 +2,13 @@
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from daskdl.cluster import standstill_rule
+from daskdl.cluster.kept_network import KeptNetwork
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
@@ -230,3 +233,19 @@ def test_an_epoch_longer_than_workers_live_ends(monkeypatch, seed, master):
     assert_fit_is_right(outcome)
     assert len(outcome.report.rejoined) > EPOCHS
     assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2]
+
+
+@pytest.mark.parametrize(("rejoin_timeout_s", "stands"), [(60.0, True), (0.0, False)])
+def test_only_a_fit_that_may_go_back_stands_still_unasked(
+    monkeypatch, rejoin_timeout_s, stands
+):
+    monkeypatch.setattr(standstill_rule, "CALM_S", 0.5)
+    brought = []
+    keep = KeptNetwork.keep
+    monkeypatch.setattr(
+        KeptNetwork, "keep", lambda *given: (brought.append(given[2]), keep(*given))
+    )
+    master = replace(IN_STEP["all_reduce"], rejoin_timeout_s=rejoin_timeout_s)
+    simulate(monkeypatch, 1, master, workers(2), data_of(1))
+    assert bool(brought) == stands
+    assert all(standing.position.positions for standing in brought)
