@@ -183,9 +183,12 @@ class EventLines:
         if isinstance(event, events.WorkersRejoined):
             return (
                 f"{count(len(event.workers), 'worker')} came where all had gone: on "
-                f"from the end of epoch {event.epoch}, "
+                f"from the last snapshot behind epoch {event.epoch}, "
                 f"{event.repeated_examples:,} examples are trained again"
             )
+        if isinstance(event, events.WorkersJoined):
+            came = ", ".join(event.workers)
+            return f"{self._epoch(event.epoch)}  joined by {came}"
         if isinstance(event, events.EpochFinished):
             return (
                 f"{self._epoch(event.epoch)}  done in {event.wall_s:.1f} s  "

@@ -6,7 +6,12 @@ from typing import Any
 
 from daskdl.cli.job import Job
 from daskdl.cli.job_file import job_text
-from daskdl.cli.run_metrics import RunMetrics, in_words, size_in_words
+from daskdl.cli.run_metrics import (
+    RunMetrics,
+    in_words,
+    size_in_words,
+    workers_in_words,
+)
 from daskdl.cli.versions import versions_here
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.stats.report import EvaluationSummary, render_report
@@ -111,6 +116,7 @@ class Results:
             repeated_examples=self.report.repeated_examples,
             bytes_sent=self.report.bytes_sent,
             lost_workers=tuple(event.worker for event in self.report.lost),
+            joined_workers=self.report.joined_workers,
             model=model,
         )
 
@@ -141,7 +147,9 @@ class Results:
             "examples trained": f"{report.examples:,}",
             "examples per second": f"{report.examples_per_s:,.0f}",
             "training time": f"{report.wall_s:.1f} s",
-            "workers": str(len(report.workers)),
+            "workers": workers_in_words(
+                len(report.workers), len(report.lost), len(report.joined_workers)
+            ),
             "sent between workers": size_in_words(report.bytes_sent),
             "late by": _lateness(report.staleness),
             "largest worker": size_in_words(report.peak_worker_bytes),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["RunMetrics", "in_words", "size_in_words", "without_nan"]
+__all__ = ["RunMetrics", "in_words", "size_in_words", "without_nan", "workers_in_words"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ class RunMetrics:
         Trained twice, because a worker went.
     bytes_sent : int
         By the workers to one another.
-    lost_workers : tuple of str
-        Those that went.
+    lost_workers, joined_workers : tuple of str
+        Those that went, and that came later.
     model, predictions : str or None
         Where they were written.
     """
@@ -47,6 +47,7 @@ class RunMetrics:
     repeated_examples: int = 0
     bytes_sent: int = 0
     lost_workers: tuple[str, ...] = ()
+    joined_workers: tuple[str, ...] = ()
     model: str | None = None
     predictions: str | None = None
 
@@ -79,7 +80,12 @@ class RunMetrics:
             ("loss", in_words(self.loss)),
             ("examples", f"{self.examples:,} at {self.examples_per_s:,.0f} a second"),
             ("wall time", f"{self.wall_s:.1f} s"),
-            ("workers", str(self.workers)),
+            (
+                "workers",
+                workers_in_words(
+                    self.workers, len(self.lost_workers), len(self.joined_workers)
+                ),
+            ),
             ("sent", size_in_words(self.bytes_sent) if self.bytes_sent else ""),
             ("lost workers", ", ".join(self.lost_workers)),
             (
@@ -97,6 +103,12 @@ def in_words(value: float | None, *, percent: bool = False) -> str:
     if value is None:
         return ""
     return f"{value:.2%}" if percent else f"{value:.4g}"
+
+
+def workers_in_words(at_start: int, lost: int, joined: int) -> str:
+    """Return how many workers there were: ``2, 5 lost, 4 joined``."""
+    changes = [(lost, "lost"), (joined, "joined")]
+    return ", ".join([str(at_start), *(f"{n} {what}" for n, what in changes if n)])
 
 
 def size_in_words(n_bytes: float) -> str:

@@ -26,7 +26,9 @@ from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.phase import Phase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
+from daskdl.cluster.standstill_rule import StandstillRule
 from daskdl.cluster.stats.progress import EARLIER, ProgressMeter
+from daskdl.cluster.worker_news import WorkerNews
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -37,9 +39,6 @@ from daskdl.errors import (
 from daskdl.nn.fitting.events import (
     FitReport,
     FitStarted,
-    ResidualMeasured,
-    WorkerLeftOut,
-    WorkerLost,
     WorkersRejoined,
 )
 from daskdl.nn.fitting.fit import Fit
@@ -56,7 +55,7 @@ logger = logging.getLogger(__name__)
 RETURN_WAIT_S = 2.0
 # Newcomers wait for the next epoch where this one is over sooner.
 WORTH_JOINING_S = 2.0
-# And checkpoints, for its end.
+# And checkpoints and snapshots, for its end.
 WORTH_STANDING_S = 0.5
 
 _BEGINNING = RunPosition()
@@ -136,11 +135,11 @@ class Driver:
         self._phase = 0
         self._rates: Mapping[int, float] = {}  # of members, as the last phase told
         self._kept: KeptNetwork  # from the start of the fit on
-        self._noticed: dict[int, float] = {}
-        self._untold: set[int] = set()  # of these, lost in the phase that runs
+        self._news = WorkerNews(self._members, self._fit)
         self._is_started = False
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
+        self._standstills = StandstillRule(time.monotonic())
         if resumed is not None:
             self._fit.go_on(resumed.state, resumed.path)
             self._meter.go_on(self.report, resumed.state)
@@ -220,6 +219,7 @@ class Driver:
         self._fit.workers = len(self._members.addresses)
         if not self._epoch:
             self._begin(epochs)
+        self._standstills.went_back(time.monotonic())
         self._standing = after = self._kept.standing
         self._epoch_count = self._kept.state.epoch_count
         done = after.position.epoch
@@ -266,17 +266,16 @@ class Driver:
         state = replace(self._members.snapshot(), epoch_count=self._epoch_count)
         cost_s = time.monotonic() - start_s
         self._kept.keep(state, self._standing, self._meter.examples, cost_s)
+        self._standstills.brought(time.monotonic())
         return state
 
     def _go_back(self, first: int, error: NobodyLeftError) -> None:
         """Have other workers go on from the network that is kept, or raise `error`."""
         for rank, address in self._members.addresses.items():
             self._members.lose(address)
-            self._noticed[rank] = self._fit.time_s
-            self._untold.add(rank)
-        memory, address_of = self._members.memory, self._members.address_of
-        is_full = any(memory.reason(address_of(rank)) for rank in self._untold)
-        self._tell_lost_members([LostMember(r, (), 0) for r in sorted(self._untold)])
+            self._news.notice(rank)
+            self._news.will_tell(rank)
+        is_full = self._news.tell_all_lost(self._epoch)
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
         if not timeout_s or not self._kept.go_back(is_memory_full=is_full):
             raise WorkerLostError(*error.args) from error
@@ -314,7 +313,7 @@ class Driver:
         self._fit.workers = len(shares)
         while any(shares.values()):
             shares = self._run_phase(shares, epoch)
-            if self._fit.is_checkpoint_wanted and any(shares.values()):
+            if self._is_standstill_wanted() and any(shares.values()):
                 self._stand_within(epoch, order.position(at.epoch, shares))
         self._members.order_all(EndEpoch())
         self._count(self._data.examples)
@@ -328,14 +327,26 @@ class Driver:
             )
 
     def _stand_within(self, epoch: int, position: RunPosition) -> None:
-        """Let listeners write checkpoints amid an epoch."""
+        """Let listeners write checkpoints amid an epoch, and bring the network."""
         examples = self._meter.epoch_examples
         score_sum = self._meter.epoch_score * examples if examples else 0.0
-        self._count(examples)
-        self._fit.workers = len(position.positions)
         self._stand_at(epoch, Standing(position, examples, score_sum))
-        with self._nothing_lost():
-            self._fit.stand_still(position, score_sum)
+        if self._fit.is_checkpoint_wanted:
+            self._count(examples)
+            self._fit.workers = len(position.positions)
+            with self._nothing_lost():
+                self._fit.stand_still(position, score_sum)
+        if self._is_snapshot_due():
+            self._keep()
+        # Listeners had their moment: from here on members train.
+        self._is_behind = False
+
+    def _is_standstill_wanted(self) -> bool:
+        return self._fit.is_checkpoint_wanted or self._is_snapshot_due()
+
+    def _is_snapshot_due(self) -> bool:
+        may_return = bool(self._master.rejoin_timeout_s)
+        return may_return and self._standstills.is_due(time.monotonic())
 
     def _stand_at(self, epoch_count: int, standing: Standing) -> None:
         self._epoch_count, self._standing = epoch_count, standing
@@ -378,10 +389,14 @@ class Driver:
         self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
         self._phase += 1
         self._rates = phase.rates
-        self._tell_lost_members(ledger.lost_members())
+        self._news.tell_lost(ledger.lost_members(), self._epoch)
         if phase.is_cut:
             self._let_join(epoch, patient=False)
-        return phase.leftover(sorted(self._members.addresses))
+        left = phase.leftover(sorted(self._members.addresses))
+        is_ours = phase.is_standing and not self._fit.is_checkpoint_wanted
+        if is_ours and any(left.values()):
+            self._standstills.stood(phase.first_end_s)
+        return left
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self._master.start_timeout_s
@@ -417,7 +432,7 @@ class Driver:
             phase.cut()
         has_begun = phase.ledger.trained_minibatches > 0
         is_worth_it = has_begun and phase.left_s > WORTH_STANDING_S
-        if self._fit.is_checkpoint_wanted and is_worth_it:
+        if is_worth_it and self._is_standstill_wanted():
             phase.stand_still()
         phase.tend()
 
@@ -428,7 +443,7 @@ class Driver:
         elif isinstance(event, WorkerGone):
             self._lose(event.address, phase)
         elif isinstance(event, LeftOut):
-            self._tell_left_out(event)
+            self._news.tell_left_out(event)
         elif isinstance(event, MemberFailed) and event.rank in self._members.addresses:
             self._take_failure(event, phase)
         return event is not None
@@ -440,12 +455,14 @@ class Driver:
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"], values["staleness"])
         elif report.what == "residuals":
-            self._tell_residuals(rank, values["measured"])
+            self._news.tell_residuals(rank, values["measured"])
         if phase is None or values.get("phase") != phase.number:
             return
         if report.what == "progress":
             is_idle, may_move = values["is_idle"], values["may_move"]
             phase.progress(rank, values["trained"], is_idle=is_idle, may_move=may_move)
+            if phase.ledger.trained_minibatches:
+                self._standstills.trained(time.monotonic())
             self._meter.take(rank, values)
             progress = self._meter.progress(
                 phase.ledger.trained_examples,
@@ -486,21 +503,21 @@ class Driver:
         rank = self._members.lose(address)
         if rank is None:
             return
-        self._noticed[rank] = self._fit.time_s
+        self._news.notice(rank)
+        self._standstills.lost(time.monotonic())
         if phase is not None:
             phase.lost(rank)
-            self._untold.add(rank)
+            self._news.will_tell(rank)
         elif self._epoch and took_part:
             # Between two phases: everything that was dealt to it is done.
-            self._tell_lost_members([LostMember(rank, (), 0)])
+            self._news.tell_lost([LostMember(rank, (), 0)], self._epoch)
         if not self._members.addresses:
             if phase is not None:
                 # It counts, and will be repeated.
                 ledger = phase.ledger
                 done = ledger.trained_examples, ledger.trained_minibatches
                 self._meter.end_phase(*done)
-            gone = map(self._members.address_of, reversed(self._noticed))
-            why = self._members.memory.reason_of_any(gone)
+            why = self._news.reason_of_last()
             raise NobodyLeftError(
                 f"Session: at least one worker must be left, got none after {address} "
                 f"went{f', {why}' if why else ''}. {SESSION_ADVICE}"
@@ -515,39 +532,9 @@ class Driver:
             f"{event.error!r}."
         ) from event.error
 
-    def _tell_lost_members(self, lost_members: Sequence[LostMember]) -> None:
-        for lost in lost_members:
-            self._untold.discard(lost.rank)
-            address = self._members.address_of(lost.rank)
-            self._fit.tell(
-                WorkerLost(
-                    time_s=self._noticed[lost.rank],
-                    epoch=self._epoch,
-                    worker=address,
-                    reason=self._members.memory.reason(address),
-                    redealt_examples=lost.redealt_examples,
-                    repeated_examples=lost.repeated_examples,
-                )
-            )
-
-    def _tell_left_out(self, event: LeftOut) -> None:
-        self._fit.tell(
-            WorkerLeftOut(
-                time_s=self._fit.time_s,
-                worker=event.address,
-                reason=event.reason,
-            )
-        )
-
-    def _tell_residuals(self, rank: int, measured: Sequence[Mapping[str, Any]]) -> None:
-        worker = self._members.address_of(rank)
-        for values in measured:
-            self._fit.tell(
-                ResidualMeasured(time_s=self._fit.time_s, worker=worker, **values)
-            )
-
     def _let_join(self, epoch: int, *, patient: bool = True) -> None:
         if self._master.elastic and self._members.newcomers(patient=patient):
+            before = self._members.addresses.keys()
             # The member that answers may not have taken its EndEpoch yet.
             state = replace(self._members.snapshot(), epoch_count=epoch)
             self._members.start(state, patient=patient)
@@ -557,6 +544,7 @@ class Driver:
                 # Whoever is busy with other tasks does not hold up the others.
                 logger.warning("%s The fit goes on without them.", error)
                 self._members.dismiss_late()
+            self._news.tell_joined(before, self._epoch)
 
     def _finish(self) -> None:
         self.states.settle(self._network)

@@ -1,17 +1,22 @@
 """Workers that went when their memory was nearly full.
 
-Dask's nannies end such workers, and tell their own logs only.
+Dask's nannies end such workers, which their logs tell, and an event on the scheduler.
 """
 
+import time
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from distributed import Client
 
 from daskdl.cluster.calls import GONE
+from daskdl.cluster.log_filters import asked_often
 from daskdl.cluster.silent_workers import Heartbeat
 
 # Dask ends a worker at 95 % of its limit; heartbeats come twice a second.
 _NEARLY_FULL = 0.7
+# Events of longer ago are of others that had the address.
+_RECENT_S = 60.0
 _ADVICE = "Raise memory_limit (in a job cluster.memory_limit)"
 _BATCH_ADVICE = f"{_ADVICE}, or lower batch_size"
 # Nobody ends so many by hand, or by bad luck, before one task ends.
@@ -31,13 +36,24 @@ class FullMemory:
     def __init__(self, *, has_batches: bool = True) -> None:
         self.advice = _BATCH_ADVICE if has_batches else _ADVICE
         self._last: dict[str, Heartbeat] = {}
+        self._ended: dict[str, int] = {}  # by nannies, and what these held
 
     def note(self, beats: Mapping[str, Heartbeat]) -> None:
         """Take notice of what :func:`heartbeats` says now."""
         self._last.update(beats)
 
+    def ask(self, client: Client) -> None:
+        """Ask the scheduler whom nannies ended: memory may be filled between two beats.
+
+        A worker without a nanny is ended by nobody.
+        """
+        self._ended.update(client.run_on_scheduler(ended_by_nannies))
+
     def reason(self, address: str) -> str:
         """Return in words that the memory of a worker was nearly full; else nothing."""
+        if address in self._ended:
+            held = self._ended[address] >> 20
+            return f"Dask ended it, as its memory was full: {held:,} MiB. {self.advice}"
         last = self._last.get(address)
         if last is None or not last.limit_bytes:
             return ""
@@ -53,6 +69,14 @@ class FullMemory:
         """Return in words that the memory of one of these was nearly full, if so."""
         told = ((address, self.reason(address)) for address in addresses)
         return next((f"{address}: {why}" for address, why in told if why), "")
+
+
+@asked_often
+def ended_by_nannies(dask_scheduler: Any) -> dict[str, int]:
+    """Return what each held whose nanny ended it lately. Runs on the scheduler."""
+    since = time.time() - _RECENT_S
+    events = dask_scheduler.get_events("worker-restart-memory")
+    return {event["worker"]: event["rss"] for at, event in events if at > since}
 
 
 class DeathsInARow:

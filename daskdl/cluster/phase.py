@@ -4,6 +4,7 @@ It begins with equal shares. While it runs, work moves to where there is time; i
 cut short, so that what was not begun becomes a phase of other members.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 
@@ -37,6 +38,10 @@ class Phase:
     ledger : PhaseLedger
     is_cut : bool
         Whether it was cut short.
+    is_standing : bool
+        Whether members were told to stand still.
+    first_end_s : float
+        When the first member ended it, on the monotonic clock; infinite before.
     """
 
     def __init__(
@@ -50,7 +55,8 @@ class Phase:
         self.number = number
         self.ledger = PhaseLedger(shares)
         self.is_cut = False
-        self._is_standing = False
+        self.is_standing = False
+        self.first_end_s = math.inf
         self._rest: dict[int, tuple[Minibatch, ...]] = {}  # by rank
         self._shares = shares
         self._members = members
@@ -118,6 +124,7 @@ class Phase:
 
         It may have trained fewer than it had, where members were to stand still.
         """
+        self.first_end_s = min(self.first_end_s, time.monotonic())
         rest = self.ledger.take_back(rank, trained)
         self._rest[rank] = (*rest, *self._rest.get(rank, ()))
         self.ledger.finished(rank, positions)
@@ -126,7 +133,7 @@ class Phase:
         """Move work if it is time, and tell the members when no more is moved."""
         while not self._is_closed:
             now = time.monotonic()
-            may_move = self._may_move and not self._is_standing
+            may_move = self._may_move and not self.is_standing
             move = self._balance.next_move(now) if may_move else None
             if move is not None:
                 self._move(move)
@@ -154,8 +161,8 @@ class Phase:
         Where they wait for one another that is behind a whole round, so that it changes
         nothing of what they learn.
         """
-        if not (self.is_cut or self._is_standing):
-            self._is_standing = True
+        if not (self.is_cut or self.is_standing):
+            self.is_standing = True
             self._members.order_all(StandStill(phase=self.number))
 
     def leftover(self, ranks: Sequence[int]) -> Shares:

@@ -359,6 +359,8 @@ class SessionMembers:
         if rank is None:
             return None
         self._cancel([self._members.pop(rank)])
+        with self._scheduler_must_answer():
+            self.memory.ask(self._client)
         self.order_all(MemberGone(rank=rank))
         return rank
 

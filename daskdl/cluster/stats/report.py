@@ -254,7 +254,10 @@ def _workers(report: FitReport) -> str:
     lost = {event.worker for event in report.lost}
     table = _table(
         ("worker", "at the end"),
-        ((name, "lost" if name in lost else "there") for name in report.workers),
+        (
+            (name, "lost" if name in lost else "there")
+            for name in dict.fromkeys([*report.workers, *report.joined_workers])
+        ),
     )
     table += "".join(
         f"<p>Left out: worker {escape(e.worker)}: {escape(e.reason)}</p>"

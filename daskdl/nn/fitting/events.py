@@ -90,15 +90,25 @@ class WorkerLost:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkersRejoined:
-    """All workers had gone, and these came: training goes on from the end of `epoch`.
+    """All workers had gone, and these came: training goes on from a snapshot.
 
-    What was trained since is trained again, and the epochs after it are told again.
+    That was taken at the end of `epoch` or within the next one. What was trained since
+    is trained again, and the epochs after `epoch` are told again.
     """
 
     time_s: float
     epoch: int  # 0: from the start
     workers: tuple[str, ...]
     repeated_examples: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkersJoined:
+    """These workers came while others train, and take part from now on."""
+
+    time_s: float
+    epoch: int
+    workers: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +156,7 @@ Event = (
     | ResidualMeasured
     | WorkerLost
     | WorkersRejoined
+    | WorkersJoined
     | WorkerLeftOut
     | EpochFinished
     | CheckpointFailed
@@ -173,6 +184,7 @@ class FitReport:
     lost: list[WorkerLost] = field(default_factory=list)
     left_out: list[WorkerLeftOut] = field(default_factory=list)
     rejoined: list[WorkersRejoined] = field(default_factory=list)
+    joined: list[WorkersJoined] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     residuals: list[ResidualMeasured] = field(default_factory=list)
     failed_checkpoints: list[CheckpointFailed] = field(default_factory=list)
@@ -182,6 +194,13 @@ class FitReport:
         """Examples that may count twice because workers went."""
         events: list[WorkerLost | WorkersRejoined] = [*self.lost, *self.rejoined]
         return sum(event.repeated_examples for event in events)
+
+    @property
+    def joined_workers(self) -> tuple[str, ...]:
+        """Workers that came after the start, in this order; one that came twice too."""
+        events: list[WorkersJoined | WorkersRejoined] = [*self.joined, *self.rejoined]
+        in_order = sorted(events, key=lambda event: event.time_s)
+        return tuple(worker for event in in_order for worker in event.workers)
 
     def add(self, event: Event) -> None:
         """Add an event to the report."""
@@ -203,7 +222,9 @@ class FitReport:
         if report.staleness is not None:
             report.staleness = Staleness(**values["staleness"])
         for kind, name in _LISTS.items():
-            setattr(report, name, [kind(**_with_tuple(one)) for one in values[name]])
+            # Checkpoints of earlier versions lack some.
+            events = values.get(name, ())
+            setattr(report, name, [kind(**_with_tuple(one)) for one in events])
         return report
 
 
@@ -213,6 +234,7 @@ _LISTS: dict[type[Any], str] = {
     WorkerLost: "lost",
     WorkerLeftOut: "left_out",
     WorkersRejoined: "rejoined",
+    WorkersJoined: "joined",
     Progress: "progress",
     ResidualMeasured: "residuals",
     CheckpointFailed: "failed_checkpoints",

@@ -80,9 +80,14 @@ def test_workers_in_place_of_all_are_told_with_what_is_repeated():
         time_s=1.5, epoch=1, workers=("tcp://c", "tcp://d"), repeated_examples=1320
     )
     assert plain_lines(STARTED, event)[1] == (
-        "2 workers came where all had gone: on from the end of epoch 1, "
-        "1,320 examples are trained again"
+        "2 workers came where all had gone: on from the last snapshot behind "
+        "epoch 1, 1,320 examples are trained again"
     )
+
+
+def test_workers_that_join_are_told():
+    event = events.WorkersJoined(time_s=1.5, epoch=2, workers=("tcp://c", "tcp://d"))
+    assert plain_lines(STARTED, event)[1] == "epoch 2/3  joined by tcp://c, tcp://d"
 
 
 def test_a_lost_worker_is_told_with_what_is_repeated():

@@ -6,7 +6,13 @@ import json
 import pytest
 from rich.console import Console
 
-from daskdl.cli.run_metrics import RunMetrics, in_words, size_in_words, without_nan
+from daskdl.cli.run_metrics import (
+    RunMetrics,
+    in_words,
+    size_in_words,
+    without_nan,
+    workers_in_words,
+)
 
 # What scripts read; further keys may come, none of these may go.
 KEYS = {
@@ -19,6 +25,7 @@ KEYS = {
     "repeated_examples",
     "bytes_sent",
     "lost_workers",
+    "joined_workers",
     "model",
     "predictions",
 }
@@ -41,6 +48,19 @@ def test_the_table_leaves_out_what_was_not_measured():
     RunMetrics(accuracy=0.975, examples=10).print_table(Console(file=stream))
     names = [line.split("  ")[0] for line in stream.getvalue().splitlines()]
     assert names == ["accuracy", "examples", "wall time", "workers"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((2, 0, 0), "2"),
+        ((2, 1, 0), "2, 1 lost"),
+        ((2, 0, 1), "2, 1 joined"),
+        ((2, 5, 4), "2, 5 lost, 4 joined"),
+    ],
+)
+def test_workers_are_told_with_those_that_went_and_came(numbers, words):
+    assert workers_in_words(*numbers) == words
 
 
 def test_a_long_path_stays_on_its_line_where_no_terminal_is():

@@ -4,17 +4,16 @@ Everything above that is the real thing: Driver, PhaseLedger, Member, the
 exchanges and the rules of the masters.
 """
 
+import math
 import random
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from daskdl.arrays.flat import ParamLayout
 from daskdl.cluster import driver, kept_network, phase, session
 from daskdl.cluster.complaints import Complaint, Complaints
 from daskdl.cluster.exchanges import base, gradient_sharing, parameter_averaging
@@ -40,85 +39,11 @@ from daskdl.nn.fitting.run_state import RunPosition
 from daskdl.training.state import (
     NetworkState,
     load_state,
-    network_from_state,
     state_of,
 )
 from tests.unit.cluster.simulation_bus import SimulatedBus, SimulatedTopic
 from tests.unit.cluster.simulation_world import Actor, Killed, World
-
-
-class TallyNetwork:
-    """Counts in its parameters how often each example was trained in each epoch.
-
-    ``params[epoch * examples + example]`` is 1 where that was once. ``put`` brings
-    arrays to where the network lives.
-    """
-
-    running_slots = ()
-    searches_lines = False
-    normalizer = None
-    class_names = None
-
-    def __init__(
-        self, examples: int, epochs: int, dtype: Any = np.float32, put: Any = np.asarray
-    ) -> None:
-        self.conf = SimpleNamespace(seed=1, to_dict=lambda: {"examples": examples})
-        self._examples = examples
-        self._put = put
-        self.params = put(np.zeros(examples * epochs, dtype))
-        self.updater_state = put(np.zeros(3, dtype))
-        self.gradients = put(np.zeros(examples * epochs, dtype))
-        self.iteration_count = 0
-        self.epoch_count = 0
-        self.score = 0.0
-        self.work: Any = lambda: None  # takes the time of a minibatch
-
-    def copy(self) -> "TallyNetwork":
-        epochs = self.params.size // self._examples
-        return TallyNetwork(self._examples, epochs, self.params.dtype, self._put)
-
-    @property
-    def layout(self) -> ParamLayout:
-        """One row: of rank 1 as it is."""
-        return ParamLayout.of({"counts": (1, self.params.size)})
-
-    def keeping_threads(self) -> AbstractContextManager[None]:
-        """There are none."""
-        return nullcontext()
-
-    def fit_minibatch(self, batch: DataSet, *, rng_stream: int, exchange: Any) -> float:
-        self.work()
-        self.gradients = self._put(self.update_of(batch))
-        examples = batch.num_examples
-        if exchange.adds_up_gradients:
-            examples = exchange.gradients(self, examples)
-        self.learn(examples)
-        exchange.updated(self)
-        self.finish_iteration()
-        exchange.iteration_done(self, batch.num_examples)
-        return 1.0
-
-    def learn(self, n_examples: int) -> None:
-        self.params -= self.gradients
-
-    def finish_iteration(self) -> None:
-        self.iteration_count += 1
-
-    def update_of(self, batch: DataSet) -> Any:
-        update = np.zeros(self.params.shape, self.params.dtype)
-        numbers = batch.features[:, 0].astype(int)
-        update[self.epoch_count * self._examples + numbers] = -1
-        return update
-
-    def hold_constraints(self) -> None:
-        """There are none."""
-
-
-def copied(network: Any) -> Any:
-    """Return a network as it was made."""
-    if isinstance(network, TallyNetwork):
-        return network.copy()
-    return network_from_state(state_of(network))
+from tests.unit.cluster.tally_network import TallyNetwork, copied
 
 
 class NumberedRows(Partition):
@@ -164,7 +89,8 @@ class Worker:
     address: str
     fate: Fate | None = None
     from_epoch: int = 0  # when it joins the cluster
-    waits_until_all_went: bool = False
+    comes_back: int = 0  # how often all must have gone before it joins
+    lives_s: float = math.inf  # from when its member is started on
     is_unfit: bool = False  # its task fails before it is ready
     is_slow: bool = False  # what it sends and what it is sent takes long
     minibatch_s: float = 0.0  # how long each takes it
@@ -225,7 +151,7 @@ class SimulatedCluster:
     snapshots: dict[int, dict[int, Any]] = field(default_factory=dict)
     disturbed: set[int] = field(default_factory=set)  # phases in which somebody went
     phase: int = -1
-    all_went: bool = False
+    all_went: int = 0  # how often
     lost: list[str] = field(default_factory=list)  # that the driver took note of
     blank: Any = None  # a network as every member starts with
     address: str = "simulated"  # of whichever worker asks
@@ -374,7 +300,7 @@ class SimulatedMembers:
         return self._ready.isdisjoint(self._alive)
 
     def start_again(self, state: NetworkState, timeout_s: float) -> bool:
-        self._cluster.all_went = True
+        self._cluster.all_went += 1
         self.start(state)
         return bool(self._alive)
 
@@ -386,6 +312,8 @@ class SimulatedMembers:
             worker.mailbox = SimulatedMailbox(self._world)
             worker.actor = self._world.spawn(worker.address, self._body(worker, state))
             self._strike_after_order(worker)
+            if worker.lives_s < math.inf:
+                self._world.spawn("fate", partial(self._strike_in_time, worker))
 
     def ready(self, rank: int) -> None:
         self._ready.add(rank)
@@ -480,7 +408,7 @@ class SimulatedMembers:
             and worker.is_there
             and worker.from_epoch <= self._epochs
             and worker.comes_s <= self._world.now
-            and (self._cluster.all_went or not worker.waits_until_all_went)
+            and worker.comes_back <= self._cluster.all_went
         ]
 
     def _strike_after_order(self, worker: Worker) -> None:
@@ -488,6 +416,10 @@ class SimulatedMembers:
         if fate is not None and worker.orders == fate.order:
             self._world.later(lambda: self._cluster.strike(worker), fate.within_steps)
         worker.orders += 1
+
+    def _strike_in_time(self, worker: Worker) -> None:
+        self._world.wait(lambda: False, worker.lives_s)
+        self._cluster.strike(worker)
 
     def _body(self, worker: Worker, state: NetworkState) -> Any:
         network = copied(self._cluster.blank)

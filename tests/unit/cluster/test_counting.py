@@ -18,13 +18,9 @@ from tests.counting import (
     counting_network,
     numbered_examples,
 )
-from tests.unit.cluster.simulation_cluster import (
-    TallyNetwork,
-    Worker,
-    numbered_data,
-    simulate,
-)
+from tests.unit.cluster.simulation_cluster import Worker, numbered_data, simulate
 from tests.unit.cluster.simulation_faults import Fault, workers_with
+from tests.unit.cluster.tally_network import TallyNetwork
 
 EXAMPLES, BATCH, EPOCHS = 144, 4, 2
 

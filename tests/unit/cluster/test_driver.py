@@ -30,7 +30,8 @@ from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
 from daskdl.nn.fitting.run_state import RunPosition
 from daskdl.training.state import state_of
 from tests.listening import Epochs, Events
-from tests.unit.cluster.simulation_cluster import TallyNetwork, numbered_data
+from tests.unit.cluster.simulation_cluster import numbered_data
+from tests.unit.cluster.tally_network import TallyNetwork
 
 
 class ScriptedMembers:

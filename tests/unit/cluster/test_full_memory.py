@@ -1,8 +1,15 @@
 """Whether a worker went because its memory was full."""
 
+import time
+
 import pytest
 
-from daskdl.cluster.full_memory import DeathsInARow, FullMemory, told_by_nannies
+from daskdl.cluster.full_memory import (
+    DeathsInARow,
+    FullMemory,
+    ended_by_nannies,
+    told_by_nannies,
+)
 from daskdl.cluster.silent_workers import Heartbeat
 
 MIB = 1 << 20
@@ -69,6 +76,31 @@ def test_nannies_know_who_was_ended():
     line = "Worker tcp://a (pid=7) exceeded 95% memory budget. Restarting..."
     assert "because their memory was full" in told_by_nannies(Logs("Closing", line))
     assert told_by_nannies(Logs("Closing")) == ""
+
+
+class Events:
+    """A scheduler with one event of a nanny, and its client."""
+
+    def __init__(self, age_s):
+        self._event = time.time() - age_s, {"worker": "a", "pid": 7, "rss": 900 * MIB}
+
+    def get_events(self, topic):
+        return (self._event,) if topic == "worker-restart-memory" else ()
+
+    def run_on_scheduler(self, function):
+        return function(dask_scheduler=self)
+
+
+def test_whom_a_nanny_ended_is_told_whatever_it_held_before():
+    memory = FullMemory()
+    memory.note({"a": Heartbeat(0.1, "running", 100 * MIB, 1024 * MIB)})
+    memory.ask(Events(age_s=1))
+    assert "Dask ended it, as its memory was full: 900 MiB" in memory.reason("a")
+    assert not memory.reason("b")
+
+
+def test_what_nannies_did_long_ago_is_of_others():
+    assert ended_by_nannies(Events(age_s=3600)) == {}
 
 
 def test_a_cluster_that_is_gone_tells_nothing():

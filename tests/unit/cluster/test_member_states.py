@@ -6,7 +6,7 @@ import pytest
 from daskdl.cluster import member_states
 from daskdl.cluster.masters.regrouping import regrouped
 from daskdl.cluster.member_states import KeptStates
-from tests.unit.cluster.simulation_cluster import TallyNetwork
+from tests.unit.cluster.tally_network import TallyNetwork
 
 STATES = [
     {"residual": np.array([1.0, 2.0]), "trained": 5},

@@ -9,6 +9,7 @@ from distributed import CancelledError
 from distributed.comm import CommClosedError
 
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
+from daskdl.cluster.full_memory import ended_by_nannies
 from daskdl.cluster.kept_network import NobodyLeftError
 from daskdl.cluster.mailbox import Mailbox, SessionPlugin
 from daskdl.cluster.masters.options import SharedTrainingMaster
@@ -89,6 +90,7 @@ class FakeClient:
         self.silence_s = {}
         self.paused = set()
         self.evicted = []
+        self.ended = []
         self.unprepared = {}
         self.is_over = False  # the tasks of members
         self._in_loop = False
@@ -143,6 +145,8 @@ class FakeClient:
             self.released = args
         if function is evict:
             self.evicted.append(args[1])
+        if function is ended_by_nannies:
+            return dict.fromkeys(self.ended, 900 << 20)
         if function is newcomers:
             return {**dict.fromkeys(self.workers), **self.unprepared}
         return {
@@ -294,6 +298,12 @@ def test_the_network_that_only_lost_members_came_from_is_released(members, clien
 def test_the_address_of_a_lost_member_stays_known(members):
     members.lose("b")
     assert members.address_of(1) == "b"
+
+
+def test_it_is_known_whose_nanny_ended_a_lost_member(members, client):
+    client.ended = ["b"]
+    members.lose("b")
+    assert "Dask ended it" in members.memory.reason("b")
 
 
 def test_a_stranger_is_not_lost(members):

@@ -27,13 +27,8 @@ from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import NoOpResidualPostProcessor
 from daskdl.errors import WorkerLostError
 from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
-from tests.unit.cluster.simulation_cluster import (
-    Fate,
-    TallyNetwork,
-    Worker,
-    numbered_data,
-    simulate,
-)
+from tests.unit.cluster.simulation_cluster import Fate, Worker, numbered_data, simulate
+from tests.unit.cluster.tally_network import TallyNetwork
 
 QUICK = range(10)
 MANY = range(1000, 3000)
@@ -396,6 +391,16 @@ def test_when_all_die_the_fit_says_so(monkeypatch, seed, master):
     assert isinstance(outcome.error, WorkerLostError)
 
 
+def test_workers_that_join_are_told(monkeypatch):
+    workers = [Worker("w0"), Worker("w1", Fate(1, 20)), Worker("late", from_epoch=1)]
+    data = numbered_data([200], 4, in_memory=True)
+    outcome = simulate(
+        monkeypatch, 1, all_reduce(random.Random(1)), workers, data, epochs=3
+    )
+    assert [event.epoch for event in outcome.report.joined] == [1]
+    assert outcome.report.joined_workers == ("late",)
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("master", MASTERS)
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
@@ -425,7 +430,7 @@ def test_when_all_die_and_others_come_every_example_is_trained(
 ):
     rng = random.Random(seed)
     workers = [Worker(f"w{n}", Fate(rng.randint(0, 4), 1)) for n in range(3)]
-    workers += [Worker(f"new{n}", waits_until_all_went=True) for n in range(2)]
+    workers += [Worker(f"new{n}", comes_back=1) for n in range(2)]
     outcome = simulate(
         monkeypatch,
         seed,
@@ -437,3 +442,4 @@ def test_when_all_die_and_others_come_every_example_is_trained(
     assert_fit_is_right(outcome)
     assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2, 3]
     assert {w.address for w in outcome.survivors} == {"new0", "new1"}
+    assert outcome.report.joined_workers == ("new0", "new1")

@@ -2,10 +2,13 @@
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from daskdl.cluster import standstill_rule
+from daskdl.cluster.kept_network import KeptNetwork
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
@@ -18,13 +21,8 @@ from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.run_checkpoint import Resumed
 from daskdl.nn.fitting.run_state import RunState
 from daskdl.training.state import load_state, state_of
-from tests.unit.cluster.simulation_cluster import (
-    Fate,
-    TallyNetwork,
-    Worker,
-    numbered_data,
-    simulate,
-)
+from tests.unit.cluster.simulation_cluster import Fate, Worker, numbered_data, simulate
+from tests.unit.cluster.tally_network import TallyNetwork
 from tests.unit.cluster.test_simulation import (
     assert_fit_is_right,
     assert_phases_end_equal,
@@ -206,7 +204,7 @@ def test_where_work_was_dealt_again_a_run_knows_what_is_left(monkeypatch, seed, 
 @pytest.mark.parametrize("master", MASTERS)
 def test_when_all_went_others_go_on_from_the_last_standstill(monkeypatch, seed, master):
     fate = Fate(2 + seed % 3, 100)
-    members = [*workers(2, fate=fate), *workers(2, "new", waits_until_all_went=True)]
+    members = [*workers(2, fate=fate), *workers(2, "new", comes_back=1)]
     outcome = simulate(
         *(monkeypatch, seed, MASTERS[master], members, data_of(seed)),
         epochs=EPOCHS,
@@ -214,3 +212,40 @@ def test_when_all_went_others_go_on_from_the_last_standstill(monkeypatch, seed, 
     )
     assert_fit_is_right(outcome)
     assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", MASTERS)
+def test_an_epoch_longer_than_workers_live_ends(monkeypatch, seed, master):
+    """All go, again and again; nobody asked for a checkpoint."""
+    rng = random.Random(seed)
+    members = [
+        Worker(
+            f"w{wave}{n}", minibatch_s=0.2, comes_back=wave, lives_s=rng.uniform(4, 6)
+        )
+        for wave in range(30)
+        for n in range(2)
+    ]
+    # 20 seconds of two workers an epoch.
+    data = numbered_data([800], 4, in_memory=True)
+    made = (monkeypatch, seed, MASTERS[master], members, data)
+    outcome = simulate(*made, epochs=EPOCHS, dtype=np.float64)
+    assert_fit_is_right(outcome)
+    assert len(outcome.report.rejoined) > EPOCHS
+    assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2]
+
+
+@pytest.mark.parametrize(("rejoin_timeout_s", "stands"), [(60.0, True), (0.0, False)])
+def test_only_a_fit_that_may_go_back_stands_still_unasked(
+    monkeypatch, rejoin_timeout_s, stands
+):
+    monkeypatch.setattr(standstill_rule, "CALM_S", 0.5)
+    brought = []
+    keep = KeptNetwork.keep
+    monkeypatch.setattr(
+        KeptNetwork, "keep", lambda *given: (brought.append(given[2]), keep(*given))
+    )
+    master = replace(IN_STEP["all_reduce"], rejoin_timeout_s=rejoin_timeout_s)
+    simulate(monkeypatch, 1, master, workers(2), data_of(1))
+    assert bool(brought) == stands
+    assert all(standing.position.positions for standing in brought)

@@ -13,6 +13,7 @@ from daskdl.nn.fitting.events import (
     Staleness,
     WorkerLeftOut,
     WorkerLost,
+    WorkersJoined,
     WorkersRejoined,
 )
 
@@ -50,6 +51,7 @@ EVENTS = (
     ),
     WorkerLeftOut(**WHEN, worker="tcp://c", reason="it is paused"),
     WorkersRejoined(**WHEN, epoch=1, workers=WORKERS, repeated_examples=3),
+    WorkersJoined(time_s=0.5, epoch=1, workers=("tcp://d",)),
     CheckpointFailed(**WHEN, epoch=1, reason="disk full"),
 )
 
@@ -63,9 +65,16 @@ def test_a_report_comes_back_from_plain_values():
     assert back.repeated_examples == 5
 
 
+def test_a_report_of_an_earlier_version_comes_back():
+    values = asdict(FitReport())
+    del values["joined"]
+    assert FitReport.from_dict(values) == FitReport()
+
+
 def test_an_event_of_each_kind_is_kept():
     report = FitReport()
     for event in EVENTS:
         report.add(event)
+    assert report.joined_workers == ("tcp://d", *WORKERS)
     kept = [value for value in vars(report).values() if isinstance(value, list)]
     assert [len(each) for each in kept] == [1] * len(kept)

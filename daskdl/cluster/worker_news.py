@@ -1,0 +1,93 @@
+"""What a fit is told of its workers: who went, who was left out, what they measured."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from daskdl.cluster.membership import LostMember
+from daskdl.cluster.reports import LeftOut
+from daskdl.cluster.session_members import SessionMembers
+from daskdl.nn.fitting.events import (
+    ResidualMeasured,
+    WorkerLeftOut,
+    WorkerLost,
+    WorkersJoined,
+)
+from daskdl.nn.fitting.fit import Fit
+
+
+class WorkerNews:
+    """Tells a fit of the members of its session.
+
+    Parameters
+    ----------
+    members : SessionMembers
+    fit : Fit
+    """
+
+    def __init__(self, members: SessionMembers, fit: Fit) -> None:
+        self._members = members
+        self._fit = fit
+        self._noticed: dict[int, float] = {}
+        self._untold: set[int] = set()
+
+    def notice(self, rank: int) -> None:
+        """Note when a member went."""
+        self._noticed[rank] = self._fit.time_s
+
+    def will_tell(self, rank: int) -> None:
+        """Note that it is to be told once it is known what the member left."""
+        self._untold.add(rank)
+
+    def tell_lost(self, lost_members: Iterable[LostMember], epoch: int) -> None:
+        """Tell which members went in an epoch, and what they left."""
+        for lost in lost_members:
+            self._untold.discard(lost.rank)
+            address = self._members.address_of(lost.rank)
+            self._fit.tell(
+                WorkerLost(
+                    time_s=self._noticed[lost.rank],
+                    epoch=epoch,
+                    worker=address,
+                    reason=self._members.memory.reason(address),
+                    redealt_examples=lost.redealt_examples,
+                    repeated_examples=lost.repeated_examples,
+                )
+            )
+
+    def tell_all_lost(self, epoch: int) -> bool:
+        """Tell the rest, when all went; return whether the memory of one was full."""
+        memory, address_of = self._members.memory, self._members.address_of
+        is_full = any(memory.reason(address_of(rank)) for rank in self._untold)
+        self.tell_lost([LostMember(r, (), 0) for r in sorted(self._untold)], epoch)
+        return is_full
+
+    def reason_of_last(self) -> str:
+        """Return in words that memory was nearly full where the last ones went."""
+        gone = map(self._members.address_of, reversed(self._noticed))
+        return self._members.memory.reason_of_any(gone)
+
+    def tell_joined(self, before: Collection[int], epoch: int) -> None:
+        """Tell which members there are that were not there before."""
+        there = self._members.addresses.items()
+        if joined := [address for rank, address in there if rank not in before]:
+            self._fit.tell(
+                WorkersJoined(
+                    time_s=self._fit.time_s, epoch=epoch, workers=tuple(joined)
+                )
+            )
+
+    def tell_left_out(self, event: LeftOut) -> None:
+        """Tell that a worker is there and does not take part."""
+        self._fit.tell(
+            WorkerLeftOut(
+                time_s=self._fit.time_s, worker=event.address, reason=event.reason
+            )
+        )
+
+    def tell_residuals(self, rank: int, measured: Sequence[Mapping[str, Any]]) -> None:
+        """Tell what a member measured of its residual."""
+        worker = self._members.address_of(rank)
+        for values in measured:
+            self._fit.tell(
+                ResidualMeasured(time_s=self._fit.time_s, worker=worker, **values)
+            )
