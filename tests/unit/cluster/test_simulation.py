@@ -121,6 +121,14 @@ def make_uneven(rng, workers):
             worker.from_epoch, worker.comes_s = 0, rng.uniform(0.1, 3.0)
 
 
+def scatter(seed, workers):
+    """Deal workers to hosts: all, some or none may be on the same one."""
+    rng = random.Random(f"hosts {seed}")
+    n_hosts = rng.randint(1, 4)
+    for worker in workers:
+        worker.host = f"host {rng.randrange(n_hosts)}"
+
+
 def random_fate(rng, epochs):
     order = rng.randint(0, 2 * epochs + 2)
     return Fate(order, rng.choice([1, 20, 100, 300]), is_zombie=rng.random() < 0.2)
@@ -135,6 +143,7 @@ def healthy_fit(monkeypatch, seed, make_master, **options):
         for n in range(rng.randint(0, 2))
     ]
     make_uneven(rng, workers)
+    scatter(seed, workers)
     return simulate(
         monkeypatch,
         seed,
@@ -164,6 +173,7 @@ def disturbed_fit(monkeypatch, seed, make_master, **options):
             )
         )
     make_uneven(rng, workers)
+    scatter(seed, workers)
     return simulate(
         monkeypatch,
         seed,
