@@ -196,6 +196,13 @@ def test_a_worker_that_did_not_start_is_not_asked_again(members, client):
     assert (sorted(members.addresses.values()), members.newcomers()) == (["a", "b"], [])
 
 
+def test_hosts_are_those_of_members_that_have_started(members):
+    members.ready(0, "here")
+    members.ready(2, "there")
+    members.lose(members.addresses[0])
+    assert members.hosts == {2: "there"}
+
+
 def test_an_asynchronous_client_is_refused():
     with pytest.raises(OptionError, match="client must be synchronous"):
         members_on(FakeClient("a", asynchronous=True))

@@ -116,6 +116,30 @@ def test_the_root_and_its_heirs_may_die_together():
     assert ended(world) == expected(world)
 
 
+def test_what_comes_too_early_for_the_next_speaker_is_kept():
+    """It is behind who is below it now, as the last one died between the two."""
+    hosts = {0: "a", 1: "b", 2: "b", 3: "b"}
+    world = TreeWorld(4, 1, hosts=hosts)
+    world.members[3].tell(frozenset({(3, 1)}), position=1)
+    for source, target in [(3, 1), (1, 0)]:
+        world.deliver(source, target)
+        world.members[target].pass_on()
+    world.deliver(0, 1)
+    world.deliver(1, 3)
+    world.lose(1, 2)
+    world.members[3].tell(frozenset({(3, 2)}), position=2)
+    world.kill(1)
+    for source, target in [(1, 3), (3, 2)]:
+        world.deliver(source, target)
+    world.deliver_all()
+    for rank in (2, 0):
+        world.members[rank].pass_on()
+        world.deliver_all()
+    assert {world.replicas[rank].in_base for rank in (0, 2, 3)} == {
+        frozenset({(3, 1), (3, 2)})
+    }
+
+
 def test_the_last_one_has_its_own_updates():
     world = TreeWorld(9, 1)
     world.run([(20 + rank, rank) for rank in range(8)])

@@ -100,6 +100,15 @@ class TreeWorld:
             else:
                 self._deliver()
 
+    def deliver(self, source: int, target: int) -> None:
+        """Deliver all that one has sent to another."""
+        while self._lines[source, target]:
+            self._take(source, target)
+
+    def lose(self, source: int, target: int) -> None:
+        """Lose what one has sent to another, as if it died before that had gone."""
+        self._lines[source, target].clear()
+
     def kill(self, rank: int) -> None:
         if rank in self.dead or len(self.survivors) == 1:
             return
@@ -131,9 +140,11 @@ class TreeWorld:
         place = self.rng.randrange(len(self._busy))
         self._busy[place], self._busy[-1] = self._busy[-1], self._busy[place]
         source, target = self._busy.pop()
+        if self._lines[source, target] and target not in self.dead:
+            self._take(source, target)
+
+    def _take(self, source: int, target: int) -> None:
         line = self._lines[source, target]
-        if not line or target in self.dead:
-            return
         message = line.popleft()
         if message is GONE:
             self.members[target].left([source])
