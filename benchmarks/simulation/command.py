@@ -24,7 +24,8 @@ _NUMBERS = {
     "step_ms": "of a minibatch on a worker, in milliseconds",
     "jitter": "standard deviation of a step, as a share of it",
     "latency_ms": "of a line, in milliseconds",
-    "bandwidth_mbit": "of each worker's line, in 1e6 bits a second",
+    "bandwidth_mbit": "of each host's line, in 1e6 bits a second",
+    "workers_per_host": "workers that share the line of a host",
     "minibatches": "of each worker, where nothing is learned",
     "batch_size": "examples of a minibatch",
     "n_params": "parameters of the network, where nothing is learned",
@@ -69,7 +70,7 @@ def _show(console: Console, settings: Sequence[Setting], epochs: int) -> None:
 
 def _header(epochs: int) -> Iterator[str]:
     yield from ("workers", "examples/s", "of n alone", "ms a minibatch")
-    yield from ("KiB sent a minibatch", "late, mean", "late, most")
+    yield from ("KiB sent a minibatch", "between hosts", "late, mean", "late, most")
     if epochs:
         yield "accuracy"
 
@@ -84,6 +85,7 @@ def _row(setting: Setting, epochs: int) -> Iterator[str]:
     yield f"{outcome.efficiency:.2f}"
     yield f"{outcome.step_ms:.1f}"
     yield f"{outcome.kib_a_minibatch:,.1f}"
+    yield f"{outcome.crossed_kib_a_minibatch:,.1f}"
     yield f"{outcome.mean_late:.2f}"
     yield str(outcome.most_late)
     if accuracy is not None:

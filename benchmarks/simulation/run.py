@@ -26,8 +26,8 @@ class Outcome:
         Of all phases.
     examples : int
         Trained in that time, by workers that died as well.
-    bytes_sent : int
-        By all workers.
+    bytes_sent, bytes_crossed : int
+        By all workers, and of these from host to host.
     minibatches : int
         By all workers.
     mean_late, most_late : float, int
@@ -40,6 +40,7 @@ class Outcome:
     time_s: float
     examples: int
     bytes_sent: int
+    bytes_crossed: int
     minibatches: int
     mean_late: float
     most_late: int
@@ -66,6 +67,11 @@ class Outcome:
     def kib_a_minibatch(self) -> float:
         """What a worker sent in a minibatch, in the mean."""
         return self.bytes_sent / self.minibatches / 1024
+
+    @property
+    def crossed_kib_a_minibatch(self) -> float:
+        """What of it went from host to host."""
+        return self.bytes_crossed / self.minibatches / 1024
 
 
 class Simulation:
@@ -109,6 +115,7 @@ class Simulation:
             time_s=ended_s,
             examples=minibatches * self.setting.batch_size,
             bytes_sent=sum(self._lines.sent_bytes),
+            bytes_crossed=self._lines.crossed_bytes,
             minibatches=minibatches,
             mean_late=self._tally.mean_late,
             most_late=self._tally.most_late,

@@ -1,6 +1,7 @@
 """What is simulated: workers, their steps, lines between them, and what goes wrong."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from daskdl.checks import check_at_least, check_count, check_one_of, check_positive
 from daskdl.errors import OptionError
@@ -61,8 +62,10 @@ class Setting:
         Of a minibatch on one worker.
     jitter : float
         Standard deviation of a step, as a share of it.
+    workers_per_host : int
+        Workers that share the lines of a host; they reach each other without one.
     latency_ms, bandwidth_mbit : float
-        Of the line of each worker, in each direction.
+        Of the line of each host, in each direction.
     stragglers : tuple of float
         How many times as long the steps of the last workers take.
     deaths : tuple of (rank, second)
@@ -90,6 +93,7 @@ class Setting:
     topology: str = PLAIN
     step_ms: float = 12.5
     jitter: float = 0.05
+    workers_per_host: int = 1
     latency_ms: float = 0.1
     bandwidth_mbit: float = 10_000.0
     stragglers: tuple[float, ...] = ()
@@ -108,7 +112,7 @@ class Setting:
         check_one_of(who, "master", self.master, (SHARED, AVERAGING))
         check_one_of(who, "topology", self.topology, (PLAIN, MESH))
         counts = ("workers", "minibatches", "batch_size", "averaging_frequency")
-        for name in (*counts, "n_params"):
+        for name in (*counts, "n_params", "workers_per_host"):
             check_count(who, name, getattr(self, name))
         for name in ("step_ms", "bandwidth_mbit"):
             check_positive(who, name, getattr(self, name))
@@ -144,6 +148,17 @@ class Setting:
     def bytes_per_s(self) -> float:
         """Of a line."""
         return self.bandwidth_mbit * 1e6 / 8
+
+    @cached_property
+    def hosts(self) -> dict[int, str]:
+        """The name of the host of each worker; none where each has one of its own."""
+        if self.workers_per_host == 1:
+            return {}
+        return {rank: str(self.host(rank)) for rank in range(self.workers)}
+
+    def host(self, rank: int) -> int:
+        """Return the number of the host that a worker is on."""
+        return rank // self.workers_per_host
 
     def slowness(self, rank: int) -> float:
         """Return how many times as long as others a worker takes."""

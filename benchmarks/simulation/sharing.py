@@ -181,6 +181,7 @@ class TreeWorker(SharingWorker):
             members,
             brain.replica,
             lambda target, message: self._outgoing.append((target, message)),
+            hosts=self.setting.hosts,
         )
 
     @property

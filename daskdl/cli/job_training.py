@@ -146,7 +146,10 @@ class Training(Conf):
     ] = None
     fan_out: Annotated[
         Count | None,
-        Field(description="shared: to how many workers one passes sums on in a tree."),
+        Field(
+            description="shared: to how many workers of its host, and to how many "
+            "other hosts, one passes sums on in a tree."
+        ),
     ] = None
     averaging_frequency: Annotated[
         Count | None,

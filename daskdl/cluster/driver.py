@@ -451,7 +451,7 @@ class Driver:
     def _take_report(self, report: MemberReport, phase: Phase | None) -> None:
         rank, values = report.rank, report.values
         if report.what == "ready":
-            self._members.ready(rank)
+            self._members.ready(rank, values["host"])
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"], values["staleness"])
         elif report.what == "residuals":

@@ -7,6 +7,7 @@ answered. What a process leaves that dies in between, :func:`sweep_memory` remov
 import logging
 import mmap
 import os
+import platform
 import re
 import sys
 import time
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 _FOLDER = "/dev/shm"
 # Where arrays begin, as compilers like it.
 _ALIGNED_BYTES = 64
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _NAME = re.compile(r"daskdl-(\d+)-[0-9a-f]{32}")
 # A path is there for moments; and a process of another container may look dead.
 _STALE_S = 600.0
@@ -31,6 +33,23 @@ _STALE_S = 600.0
 def can_share_memory() -> bool:
     """Return whether there is such memory on this machine."""
     return sys.platform == "linux" and os.path.isdir(_FOLDER)
+
+
+def host_here() -> str:
+    """Return a name that is equal in processes that can share memory, and in no others.
+
+    It names the machine since it started, the memory that a container of it sees, and
+    the user. Without such memory it is the name of the machine.
+    """
+    if not can_share_memory():
+        return platform.node()
+    try:
+        with open(_BOOT_ID, encoding="ascii") as file:
+            machine = file.read().strip()
+        return f"{machine} {os.stat(_FOLDER).st_dev} {os.getuid()}"
+    except OSError as error:
+        logger.info("No name for the memory of this host: %r", error)
+        return platform.node()
 
 
 def create_memory(nbytes: int) -> tuple[mmap.mmap, str] | None:

@@ -46,8 +46,9 @@ class TrainPhase:
     """Train these minibatches, together with these members.
 
     An epoch is one phase; if a member is lost, its unfinished minibatches are dealt
-    again as a further phase. `members` are ranks. `partitions` are those that this
-    member has not been given before. `totals` are how many minibatches each member
+    again as a further phase. `members` are ranks, `hosts` those that they are on, each
+    named by :func:`~daskdl.cluster.host_memory.host_here`. `partitions` are those that
+    this member has not been given before. `totals` are how many minibatches each member
     trains; None if that is not settled: more may come, or some may go, until the phase
     is closed.
     """
@@ -58,6 +59,7 @@ class TrainPhase:
     minibatches: tuple[Minibatch, ...]
     partitions: Mapping[int, Partition] = field(default_factory=dict)
     totals: Mapping[int, int] | None = None
+    hosts: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

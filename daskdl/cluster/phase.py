@@ -80,7 +80,7 @@ class Phase:
     def begin(self, epoch: int) -> None:
         """Order the members to train."""
         totals = self.ledger.totals if self._is_closed else None
-        members = frozenset(self._shares)
+        members, hosts = frozenset(self._shares), self._members.hosts
         orders = {
             rank: TrainPhase(
                 phase=self.number,
@@ -89,6 +89,7 @@ class Phase:
                 minibatches=tuple(share),
                 partitions=self._members.new_partitions(rank, share),
                 totals=totals,
+                hosts=hosts,
             )
             for rank, share in self._shares.items()
         }

@@ -23,6 +23,7 @@ from daskdl.cluster.exchanges.block_momentum import BlockMomentumExchange
 from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.exchanges.power_sgd import PowerSgdExchange
+from daskdl.cluster.host_memory import host_here
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.options import (
@@ -106,7 +107,7 @@ def run_member(
         network.threads = threads_here()
         exchange = _exchange(spec, rank, topic, mailbox, network, state)
         member = Member(spec, rank, network, exchange, mailbox, topic)
-        member.report("ready")
+        member.report("ready", host=host_here())
         trained = member.run()
     # After the topic is closed: what was on its way has been sent.
     member.report(
@@ -244,7 +245,7 @@ class Member:
     def _train(self, order: TrainPhase) -> None:
         exchange, network = self._exchange, self._network
         workload = self._mailbox.workload
-        exchange.begin(network, order.members, workload)
+        exchange.begin(network, order.members, workload, order.hosts)
         with (
             closing(self._batches(workload)) as batches,
             _abandoned_at_the_end(workload),

@@ -18,8 +18,8 @@ class SessionMember:
     future : Future
     network : SharedState
         From which it started.
-    is_ready : bool
-        Whether its task has started.
+    host : str, optional
+        Where it is; ``None`` before its task has started.
     partitions : set of int
         That it was given.
     trained : int
@@ -29,9 +29,14 @@ class SessionMember:
     address: str
     future: Future
     network: SharedState
-    is_ready: bool = False
+    host: str | None = None
     partitions: set[int] = field(default_factory=set)
     trained: int = 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its task has started."""
+        return self.host is not None
 
 
 def seasoned(members: Iterable[SessionMember]) -> dict[str, SessionMember]:

@@ -198,6 +198,11 @@ class SessionMembers:
         return {rank: member.address for rank, member in self._members.items()}
 
     @property
+    def hosts(self) -> dict[int, str]:
+        """Hosts of those whose task has started, by rank."""
+        return {r: m.host for r, m in self._members.items() if m.host is not None}
+
+    @property
     def not_ready(self) -> list[str]:
         """Addresses of members whose task has not started."""
         return [m.address for m in self._members.values() if not m.is_ready]
@@ -291,9 +296,7 @@ class SessionMembers:
             beats = self._heartbeats()
             self._take_back(beats)
             # Of those that were there before nobody is, or it was given up.
-            since: dict[str, str | None] = self._client.run_on_scheduler(newcomers)
-            kept = self._installed - since.keys()
-        prepared = {*kept, *(a for a, wrong in since.items() if wrong is None)}
+            prepared = {a for a, wrong in self._prepared().items() if wrong is None}
         return [address for address in self._free() if address in prepared]
 
     def _start_on(self, addresses: Sequence[str], state: NetworkState) -> None:
@@ -324,10 +327,10 @@ class SessionMembers:
             self._reports.watch(rank, future)
         self._n_members = len(self._members)
 
-    def ready(self, rank: int) -> None:
-        """Note that the task of a member has started."""
+    def ready(self, rank: int, host: str) -> None:
+        """Note that the task of a member has started, and where."""
         if rank in self._members:
-            self._members[rank].is_ready = True
+            self._members[rank].host = host
 
     def trained(self, rank: int, minibatches: int) -> None:
         """Note what a member has trained in a phase."""

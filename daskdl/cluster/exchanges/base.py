@@ -9,6 +9,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from daskdl.arrays.namespace import FloatArray
@@ -23,6 +24,9 @@ from daskdl.nn.network import Network
 
 Stage: TypeAlias = tuple[int, int, int]
 """The phase, how often all have waited for all in it, and how far the next wait is."""
+
+NO_HOSTS: Mapping[int, str] = MappingProxyType({})
+"""Of members of which nobody says where they are."""
 
 POLL_S = 0.05
 # Of a member that has nothing to train: more work, or the end, comes at any moment.
@@ -52,6 +56,7 @@ class ClusterExchange(ABC):
         self._ranks: dict[str, int] = {}
         self._gone: set[int] = set()
         self._members: frozenset[int] = frozenset()  # of this phase, ourselves included
+        self._hosts = NO_HOSTS
         self._phase = -1
         self._workload = Workload(-1)
         self._trained = 0
@@ -154,11 +159,18 @@ class ClusterExchange(ABC):
         """
 
     def begin(
-        self, network: Network[Any], members: frozenset[int], workload: Workload
+        self,
+        network: Network[Any],
+        members: frozenset[int],
+        workload: Workload,
+        hosts: Mapping[int, str] = NO_HOSTS,
     ) -> None:
-        """Start a phase: wait until every member is here or known to be gone."""
+        """Start a phase: wait until every member is here or known to be gone.
+
+        `hosts` are those of the members, the same for all.
+        """
         self._phase, self._workload, self._trained = workload.phase, workload, 0
-        self._members = members
+        self._members, self._hosts = members, hosts
         self._waits = 0
         self._note_members()
         peers = members - {self._rank}

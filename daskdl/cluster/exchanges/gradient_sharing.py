@@ -11,7 +11,7 @@ from daskdl.arrays.flat import Slot
 from daskdl.arrays.host_vector import HostVector
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.cluster.bus import Topic
-from daskdl.cluster.exchanges.base import ClusterExchange
+from daskdl.cluster.exchanges.base import NO_HOSTS, ClusterExchange
 from daskdl.cluster.exchanges.dense_rounds import DenseRounds
 from daskdl.cluster.exchanges.mesh import Mesh
 from daskdl.cluster.exchanges.plain_mesh import PlainMesh
@@ -72,11 +72,15 @@ class GradientSharingExchange(ClusterExchange):
         return self._mesh.positions
 
     def begin(
-        self, network: Network[Any], members: frozenset[int], workload: Workload
+        self,
+        network: Network[Any],
+        members: frozenset[int],
+        workload: Workload,
+        hosts: Mapping[int, str] = NO_HOSTS,
     ) -> None:
         """Start a phase; a peer that is gone may leave its residual to us."""
         with self._params.lent():
-            super().begin(network, members, workload)
+            super().begin(network, members, workload, hosts)
             self._answer()
         self._settled_s = time.monotonic()
 
@@ -255,6 +259,7 @@ class GradientSharingExchange(ClusterExchange):
             rank=self._rank,
             members=self._members,
             fan_out=self._master.fan_out,
+            hosts=self._hosts,
         )
 
     def _look_up(self) -> None:

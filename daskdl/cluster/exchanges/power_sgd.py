@@ -6,6 +6,7 @@ from typing import Any
 from daskdl.arrays.namespace import to_device, to_host
 from daskdl.cluster.bus import Topic
 from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
+from daskdl.cluster.exchanges.base import NO_HOSTS
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_sum
 from daskdl.cluster.masters.low_rank import matrices
@@ -44,13 +45,17 @@ class PowerSgdExchange(AllReduceExchange):
         self._is_restored = False
 
     def begin(
-        self, network: Network[Any], members: frozenset[int], workload: Workload
+        self,
+        network: Network[Any],
+        members: frozenset[int],
+        workload: Workload,
+        hosts: Mapping[int, str] = NO_HOSTS,
     ) -> None:
         """Start a phase; where somebody is new, none goes on from the last Q."""
         if not (members <= self._known or self._is_restored):
             self._rule.restart()
         self._known, self._is_restored = members, False
-        super().begin(network, members, workload)
+        super().begin(network, members, workload, hosts)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was left out of gradients so far, and the last Q."""

@@ -1,7 +1,7 @@
 """Gradient sharing over a tree of members, on a topic."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class TreeMesh(Mesh):
         The phase, and our own rank.
     members : frozenset of int
         The ranks of all that were ordered to take part, as all know them.
-    fan_out : int
+    fan_out, hosts
         See :class:`~daskdl.cluster.masters.tree.Tree`.
     """
 
@@ -54,6 +54,7 @@ class TreeMesh(Mesh):
         rank: int,
         members: frozenset[int],
         fan_out: int,
+        hosts: Mapping[int, str],
     ) -> None:
         self._rank = rank
         self._phase = phase
@@ -72,6 +73,7 @@ class TreeMesh(Mesh):
             TreeReplica(peer),
             lambda target, message: self._outgoing.append((target, message)),
             fan_out,
+            hosts,
         )
 
     @property

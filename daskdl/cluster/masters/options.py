@@ -152,8 +152,9 @@ class SharedTrainingMaster(TrainingMaster):
         down a tree of the workers ('mesh'). 'auto' is 'plain' up to 8 workers, and
         'mesh' for more.
     fan_out : int
-        To how many workers one passes sums on in the tree. Fewer make a deeper tree,
-        in which updates come later and each worker has fewer messages.
+        To how many workers of its host one passes sums on in the tree and, where it
+        speaks for the host, to how many other hosts. Fewer make a deeper tree, in which
+        updates come later and each worker has fewer messages.
 
     References
     ----------

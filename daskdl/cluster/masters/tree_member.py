@@ -6,7 +6,8 @@ same order. Nothing is lost with a member that is gone: who made or gathered upd
 keeps them until they have come down. See design 0038.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from daskdl.cluster.masters.tree import FAN_OUT, Tree
@@ -40,7 +41,7 @@ class TreeMember:
     send : callable
         Gets a rank and a message for it. Messages for one member must arrive in their
         order, and before the news that their sender is gone.
-    fan_out : int
+    fan_out, hosts
         See :class:`~daskdl.cluster.masters.tree.Tree`.
 
     Notes
@@ -56,19 +57,21 @@ class TreeMember:
         replica: Replica,
         send: Send,
         fan_out: int = FAN_OUT,
+        hosts: Mapping[int, str] | None = None,
     ) -> None:
         self._rank = rank
         self._replica = replica
         self._send = send
-        self._tree = Tree(members, fan_out)
+        self._tree = Tree(members, fan_out, hosts)
         self._told = _NONE
         self._own: list[tuple[int, Any]] = []  # updates that are not in the base
         self._taken: dict[int, Mark] = {}  # of those below us, and of ourselves
         self._gathered: list[Gathered] = []  # not passed up yet
         self._waiting: set[int] = set()  # whose updates are in it
         self._log: list[Gathered] = []  # passed up, and not in the base yet
+        self._early: list[Gathered] = []  # of members whose bases are further
         # The last message from the root that is in the base.
-        self._reign = self._tree.root
+        self._reign = self._tree.reign
         self._number = 0
         self._marks: Marks = {}
         self._is_over = False
@@ -200,9 +203,7 @@ class TreeMember:
         if self._is_root:
             self._decree()
         elif self._gathered:
-            message = joined(self._taken_up(), self._replica)
-            self._log.append(message)
-            self._send_up(message)
+            self._pass_up(joined(self._taken_up(), self._replica))
 
     # What comes from below.
 
@@ -210,18 +211,29 @@ class TreeMember:
         """Take in what follows on what we have.
 
         What was sent again and had come before does not. Who sent it took messages as a
-        whole, and so did we: all members in it fit, or none does.
+        whole, and so did we: all members in it fit, or none does. What lies between is
+        in the base of the sender, and will be in ours.
         """
         if self._is_root and not self._reigns:
             return
-        fits = all(
-            self._taken_of(rank).messages == before
-            for rank, before in message.before.items()
-        )
-        if fits:
+        ours = {rank: self._taken_of(rank).messages for rank in message.before}
+        if any(before > ours[rank] for rank, before in message.before.items()):
+            self._early.append(message)
+        elif ours == message.before:
             self._gather(message)
 
+    def _receive_early(self) -> None:
+        early, self._early = self._early, []
+        for message in early:
+            self._receive_gathered(message)
+
     def _gather(self, message: Gathered) -> None:
+        if message.is_again and not self._is_root:
+            # As it is: somebody above may have it, and lack what it were joined with.
+            self._taken.update(message.marks)
+            self.pass_on()
+            self._pass_up(message)
+            return
         has_waited = not self._waiting.isdisjoint(message.marks)
         self._gathered.append(message)
         self._waiting.update(message.marks)
@@ -255,6 +267,10 @@ class TreeMember:
         known = self._marks.get(rank, _NONE)
         return max(taken, known, key=lambda mark: mark.messages)
 
+    def _pass_up(self, message: Gathered) -> None:
+        self._log.append(message)
+        self._send_up(message)
+
     def _send_up(self, message: Gathered) -> None:
         parent = self._tree.parent(self._rank)
         if parent is not None:
@@ -267,6 +283,7 @@ class TreeMember:
         is_next = (message.reign, message.number) == (self._reign, self._number + 1)
         if is_next and not self._awaits_reign:
             self._take_in(message)
+            self._receive_early()
 
     def _take_in(self, message: Passed) -> None:
         own = self._advance_to(message)
@@ -296,7 +313,7 @@ class TreeMember:
     def _receive_whole(self, message: Whole) -> None:
         is_news = (message.reign, message.number) > (self._reign, self._number)
         # Whoever told a new root where it stands must stay there.
-        if not is_news or (self._awaits_reign and message.reign < self._heir):
+        if not is_news or (self._awaits_reign and message.reign < self._awaited_reign):
             return
         has_new_root = message.reign != self._reign
         self._advance_to(message)
@@ -307,6 +324,7 @@ class TreeMember:
         self._send_down(message)
         if has_new_root and self._tree.parent(self._rank) == self._tree.root:
             self._send_log()
+        self._receive_early()
 
     # Members that are gone.
 
@@ -316,16 +334,16 @@ class TreeMember:
 
     @property
     def _reigns(self) -> bool:
-        return self._is_root and self._reign == self._rank
+        return self._is_root and not self._awaits_reign
 
     @property
     def _awaits_reign(self) -> bool:
-        return self._reign != self._tree.root
+        return self._reign != self._tree.reign
 
     @property
-    def _heir(self) -> int:
-        """Whose base we wait for; as a new root, that of any member."""
-        return -1 if self._is_root else self._tree.root
+    def _awaited_reign(self) -> int:
+        """Of which reign we wait for a base; as a new root, of any."""
+        return -1 if self._is_root else self._tree.reign
 
     def _stand_before(self, rank: int) -> None:
         self._send(
@@ -347,7 +365,7 @@ class TreeMember:
 
     def _send_log(self) -> None:
         for item in self._log:
-            self._send_up(item)
+            self._send_up(replace(item, is_again=True))
 
     def _receive_standing(self, sender: int, message: Standing) -> None:
         self.left(message.gone)
@@ -384,7 +402,7 @@ class TreeMember:
         if further:
             self._stand_before(max(further, key=self._standings.__getitem__))
             return
-        self._reign, self._number = self._rank, 0
+        self._reign, self._number = self._tree.reign, 0
         self._gathered = self._log + self._gathered
         self._log = []
         self._waiting = {rank for item in self._gathered for rank in item.marks}

@@ -42,11 +42,14 @@ class Gathered:
         The last one in the sum, of each member.
     update : object
         Their sum; what it is the replica knows.
+    is_again : bool
+        Whether it went up before, to a parent that is gone.
     """
 
     before: Mapping[int, int]
     marks: Marks
     update: Any
+    is_again: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +59,7 @@ class Passed:
     Attributes
     ----------
     reign, number : int
-        The rank of the root that made it, and its number there.
+        Of the root that made it, and its number there.
     marks : mapping of rank to Mark
         What is in the base then, of each member.
     is_last : bool

@@ -7,7 +7,9 @@ import threading
 import numpy as np
 import pytest
 
+from daskdl.cluster import session
 from daskdl.cluster.frontend import DaskMultiLayer
+from daskdl.cluster.host_memory import host_here
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.nn.fitting.events import EpochFinished, FitStarted
 from daskdl.training.local import fit
@@ -57,6 +59,17 @@ def counted(client, ranks):
     return network, front.last_fit, killer
 
 
+def put_on_two_hosts(client):
+    """Let workers say that every second one is on another host."""
+    addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    for number, address in enumerate(addresses):
+        client.run(say_host, f"host {number % 2}", workers=[address])
+
+
+def say_host(name):
+    session.host_here = lambda: name
+
+
 @pytest.fixture(scope="module")
 def healthy(module_cluster_of):
     return module_cluster_of(WORKERS)
@@ -83,5 +96,18 @@ def test_it_learns_what_one_process_learns(healthy, blobs, network):
 @pytest.mark.parametrize("ranks", [[1], [0, 1]], ids=["inner member", "root and heir"])
 def test_whoever_is_killed_every_example_is_applied(cluster_of, ranks):
     network, report, killer = counted(cluster_of(WORKERS), ranks)
+    assert sorted(lost.worker for lost in report.lost) == sorted(killer.killed)
+    assert_counts(network, report, examples=EXAMPLES, epochs=EPOCHS)
+
+
+def test_workers_of_one_machine_are_on_one_host(healthy):
+    assert set(healthy.run(host_here).values()) == {host_here()}
+
+
+@pytest.mark.parametrize("ranks", [[1], [0, 1]], ids=["one", "root and another"])
+def test_on_two_hosts_every_example_is_applied_whoever_is_killed(cluster_of, ranks):
+    client = cluster_of(WORKERS)
+    put_on_two_hosts(client)
+    network, report, killer = counted(client, ranks)
     assert sorted(lost.worker for lost in report.lost) == sorted(killer.killed)
     assert_counts(network, report, examples=EXAMPLES, epochs=EPOCHS)

@@ -149,6 +149,37 @@ def test_messages_of_a_line_follow_each_other():
     ]
 
 
+def test_workers_of_a_host_share_its_line_and_need_none_among_themselves():
+    arrived = []
+    clock = Clock()
+    setting = Setting(workers=4, workers_per_host=2, latency_ms=1, bandwidth_mbit=8)
+    lines = Lines(clock, setting, lambda *what: arrived.append((clock.now_s, *what)))
+    lines.send(0, 2, "first out", 1000)
+    lines.send(1, 3, "second out", 1000)
+    lines.send(0, 1, "at home", 1000)
+    while clock.step():
+        pass
+    assert [(round(t, 6), message) for t, _, _, message, _ in arrived] == [
+        (0.001, "at home"),
+        (0.002, "first out"),
+        (0.003, "second out"),
+    ]
+    assert lines.crossed_bytes == 2000
+
+
+def crossed_share(workers_per_host):
+    outcome = simulated(
+        workers=12, workers_per_host=workers_per_host, topology="mesh", minibatches=1
+    )
+    return outcome.bytes_crossed / outcome.bytes_sent
+
+
+def test_in_a_tree_few_bytes_go_from_host_to_host():
+    """Of eleven lines two; a little more, as the sums of a whole host are longer."""
+    assert (crossed_share(1), crossed_share(12)) == (1.0, 0.0)
+    assert 2 / 11 < crossed_share(4) < 3 / 11
+
+
 def test_what_a_dead_worker_had_not_sent_is_lost():
     arrived = []
     clock = Clock()
@@ -187,6 +218,7 @@ def test_a_sleep_ends_when_woken():
         ({"workers": 1, "stragglers": (4.0, 4.0)}, "stragglers must be at most 1"),
         ({"workers": 2, "deaths": ((2, 1.0),)}, r"deaths must be of workers 0 to 1"),
         ({"workers": 2, "step_ms": 0.0}, "step_ms must be"),
+        ({"workers": 2, "workers_per_host": 0}, "workers_per_host must be"),
     ],
 )
 def test_settings_are_refused(options, message):

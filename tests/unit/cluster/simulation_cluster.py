@@ -94,6 +94,7 @@ class Worker:
     is_unfit: bool = False  # its task fails before it is ready
     is_slow: bool = False  # what it sends and what it is sent takes long
     minibatch_s: float = 0.0  # how long each takes it
+    host: str = "here"
     comes_s: float = 0.0  # when it joins the cluster
     rank: int | None = None
     actor: Actor | None = None
@@ -229,7 +230,7 @@ class SimulatedCluster:
             if sharing:
                 worker.peer = peers._peer
                 peers._peer = EndingPeer(peers._peer, worker.ending)
-            member.report("ready")
+            member.report("ready", host=worker.host)
             self.world.pause()
             trained = member.run()
             member.report(
@@ -315,7 +316,11 @@ class SimulatedMembers:
             if worker.lives_s < math.inf:
                 self._world.spawn("fate", partial(self._strike_in_time, worker))
 
-    def ready(self, rank: int) -> None:
+    @property
+    def hosts(self) -> dict[int, str]:
+        return {rank: worker.host for rank, worker in self._alive.items()}
+
+    def ready(self, rank: int, host: str) -> None:
         self._ready.add(rank)
 
     def trained(self, rank: int, minibatches: int) -> None:

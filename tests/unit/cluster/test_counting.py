@@ -145,6 +145,37 @@ def test_over_a_tree_every_example_is_applied_to_all_survivors_alike(
         )
 
 
+# Of five members on two hosts in a tree of fan-out 1: 0 and 3, then 1, 2 and 4.
+PLACES_ON_HOSTS = {
+    "root": [0],
+    "host of the root": [0, 3],
+    "speaker": [1],
+    "speaker and its heir": [1, 2],
+    "both speakers": [0, 1],
+    "host": [1, 2, 4],
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("places", PLACES_ON_HOSTS.values(), ids=PLACES_ON_HOSTS)
+@pytest.mark.parametrize("fault", Fault)
+def test_over_hosts_every_example_is_applied_to_all_survivors_alike(
+    monkeypatch, fault, places, seed
+):
+    workers = workers_with(fault, 5 - len(places), places)
+    for worker, host in zip(workers, "abbab", strict=True):
+        worker.host = host
+    master = counting_master(
+        worker_prefetch_num_batches=0, mesh_build_mode="mesh", fan_out=1
+    )
+    outcome = counted_fit(monkeypatch, seed, workers, master)
+    assert_counts(outcome.network, outcome.report, examples=EXAMPLES, epochs=EPOCHS)
+    for worker in outcome.survivors:
+        np.testing.assert_array_equal(
+            worker.actor.result.params, outcome.network.params
+        )
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("fault", [Fault.NONE, Fault.SLOW, Fault.JOINS_LATE])

@@ -42,6 +42,7 @@ class ScriptedMembers:
         self.events = deque()
         self.orders = []
         self.not_ready = []
+        self.hosts = {}
         self.paused = {}
         self.late = []
         self.have_newcomers = False
@@ -60,8 +61,9 @@ class ScriptedMembers:
     def start(self, state, *, patient=True):
         self.orders.append("start")
 
-    def ready(self, rank):
+    def ready(self, rank, host):
         self.not_ready.clear()
+        self.hosts[rank] = host
 
     def newcomers(self, *, patient=True):
         return self.late
@@ -288,7 +290,7 @@ def test_nobody_joins_unless_the_master_is_elastic(driver):
 def test_a_worker_that_goes_before_its_member_started_is_not_waited_for(driver):
     members = driver._members
     members.not_ready = ["b"]
-    members.events += [WorkerGone("b"), MemberReport(0, "ready", {})]
+    members.events += [WorkerGone("b"), MemberReport(0, "ready", {"host": "here"})]
     driver.fit(1, shuffle=False)
     assert driver.report.workers == ("a",)
 

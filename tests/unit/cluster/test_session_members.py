@@ -195,9 +195,16 @@ def members(client):
 
 def test_a_worker_that_did_not_start_is_not_asked_again(members, client):
     for rank in (0, 1):
-        members.ready(rank)
+        members.ready(rank, "here")
     members.dismiss_late()
     assert (sorted(members.addresses.values()), members.newcomers()) == (["a", "b"], [])
+
+
+def test_hosts_are_those_of_members_that_have_started(members):
+    members.ready(0, "here")
+    members.ready(2, "there")
+    members.lose(members.addresses[0])
+    assert members.hosts == {2: "there"}
 
 
 def test_an_asynchronous_client_is_refused():
@@ -388,7 +395,7 @@ def test_a_member_that_is_paused_before_its_task_begins_is_not_waited_for(
 ):
     members._long_paused.limit_s = -1.0
     client.paused = {"a", "b"}
-    members.ready(0)
+    members.ready(0, "here")
     members._look()
     assert sorted(members.addresses.values()) == ["a", "c"]
     event = members.next_event()
@@ -513,7 +520,7 @@ def test_members_that_do_not_hear_each_other_cost_the_later_one(
     monkeypatch.setattr("daskdl.cluster.complaints.LEAST_AGE_S", 0.0)
     members._liveness._complaints._patience_s = 0.0
     for rank in range(3):
-        members.ready(rank)
+        members.ready(rank, "here")
     complaint = MemberReport(0, "complaint", {"silent": [1], "stage": [0, 1]})
     members._reports._queue.put(complaint)
     assert members.next_event() is complaint

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.flat import ParamLayout
+from daskdl.cluster.exchanges import gradient_sharing
 from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.plain_mesh import PlainMesh
 from daskdl.cluster.exchanges.tree_mesh import TreeMesh
@@ -116,6 +117,14 @@ def make_uneven(rng, workers):
             worker.from_epoch, worker.comes_s = 0, rng.uniform(0.1, 3.0)
 
 
+def scatter(seed, workers):
+    """Deal workers to hosts: all, some or none may be on the same one."""
+    rng = random.Random(f"hosts {seed}")
+    n_hosts = rng.randint(1, 4)
+    for worker in workers:
+        worker.host = f"host {rng.randrange(n_hosts)}"
+
+
 def random_fate(rng, epochs):
     order = rng.randint(0, 2 * epochs + 2)
     return Fate(order, rng.choice([1, 20, 100, 300]), is_zombie=rng.random() < 0.2)
@@ -130,6 +139,7 @@ def healthy_fit(monkeypatch, seed, make_master, **options):
         for n in range(rng.randint(0, 2))
     ]
     make_uneven(rng, workers)
+    scatter(seed, workers)
     return simulate(
         monkeypatch,
         seed,
@@ -159,6 +169,7 @@ def disturbed_fit(monkeypatch, seed, make_master, **options):
             )
         )
     make_uneven(rng, workers)
+    scatter(seed, workers)
     return simulate(
         monkeypatch,
         seed,
@@ -300,6 +311,33 @@ def test_a_tree_is_taken_while_there_are_many(monkeypatch, seed):
     assert_fit_is_right(outcome)
     kinds = [kind for _, kind in sorted(set(taken), key=lambda each: each[0])]
     assert [kind for kind, _ in groupby(kinds)] == [PlainMesh, TreeMesh, PlainMesh]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_members_know_the_hosts_of_all_in_each_phase(monkeypatch, seed):
+    """Also of one that joins."""
+    known = []
+
+    def noting(*given, phase, members, hosts, **how):
+        known.append((phase, members, tuple(sorted(hosts.items()))))
+        return TreeMesh(*given, phase=phase, members=members, hosts=hosts, **how)
+
+    monkeypatch.setattr(gradient_sharing, "TreeMesh", noting)
+    workers = [Worker(f"w{n}", host="ab"[n % 2]) for n in range(3)]
+    workers.append(Worker("late", from_epoch=1, host="c"))
+    outcome = simulate(
+        monkeypatch,
+        seed,
+        sharing(random.Random(seed), mesh_build_mode="mesh", dealing="fixed"),
+        workers,
+        numbered_data([200], 4, in_memory=True),
+        epochs=3,
+    )
+    assert_fit_is_right(outcome)
+    hosts = {worker.rank: worker.host for worker in workers}
+    last = max(known)
+    assert last == (last[0], frozenset(hosts), tuple(sorted(hosts.items())))
+    assert len(set(known)) == len({phase for phase, _, _ in known})
 
 
 @pytest.mark.parametrize("seed", QUICK)

@@ -6,7 +6,7 @@ other gets a part of its own, and then the news.
 
 import random
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from daskdl.cluster.masters.tree_member import TreeMember
@@ -46,7 +46,7 @@ class TreeWorld:
     """A phase of `n` members, which tell some updates each.
 
     As many of all happenings as `passing_on`, from 0 to 1, are those of a member that
-    waits for nobody.
+    waits for nobody. `crossed` counts messages from host to host.
     """
 
     def __init__(
@@ -57,18 +57,23 @@ class TreeWorld:
         most_told: int = 4,
         fan_out: int = 8,
         passing_on: float = 0.0,
+        hosts: Mapping[int, str] | None = None,
     ):
         self.rng = random.Random(seed)
         self._passing_on = passing_on
         self.replicas = {rank: NamedUpdates() for rank in range(n)}
         self.members = {
-            rank: TreeMember(rank, range(n), replica, self._sender(rank), fan_out)
+            rank: TreeMember(
+                rank, range(n), replica, self._sender(rank), fan_out, hosts
+            )
             for rank, replica in self.replicas.items()
         }
         self.to_tell = {rank: self.rng.randint(1, most_told) for rank in range(n)}
         self.told = dict.fromkeys(range(n), 0)
         self.dead: set[int] = set()
         self.sent = 0
+        self.crossed = 0
+        self._hosts = hosts or {}
         self._lines: dict[tuple[int, int], deque[Any]] = defaultdict(deque)
         self._busy: list[tuple[int, int]] = []
 
@@ -94,6 +99,15 @@ class TreeWorld:
                 self._lines[self._busy.pop()].popleft()
             else:
                 self._deliver()
+
+    def deliver(self, source: int, target: int) -> None:
+        """Deliver all that one has sent to another."""
+        while self._lines[source, target]:
+            self._take(source, target)
+
+    def lose(self, source: int, target: int) -> None:
+        """Lose what one has sent to another, as if it died before that had gone."""
+        self._lines[source, target].clear()
 
     def kill(self, rank: int) -> None:
         if rank in self.dead or len(self.survivors) == 1:
@@ -126,9 +140,11 @@ class TreeWorld:
         place = self.rng.randrange(len(self._busy))
         self._busy[place], self._busy[-1] = self._busy[-1], self._busy[place]
         source, target = self._busy.pop()
+        if self._lines[source, target] and target not in self.dead:
+            self._take(source, target)
+
+    def _take(self, source: int, target: int) -> None:
         line = self._lines[source, target]
-        if not line or target in self.dead:
-            return
         message = line.popleft()
         if message is GONE:
             self.members[target].left([source])
@@ -140,5 +156,6 @@ class TreeWorld:
 
     def _put(self, source: int, target: int, message: Any) -> None:
         self.sent += 1
+        self.crossed += self._hosts.get(source) != self._hosts.get(target)
         self._lines[source, target].append(message)
         self._busy.append((source, target))
