@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from distributed import Future
 
 from daskdl.cluster.shared_state import SharedState
+from daskdl.training.state import NetworkState
 
 
 @dataclass
@@ -18,8 +19,10 @@ class SessionMember:
     future : Future
     network : SharedState
         From which it started.
-    host : str, optional
-        Where it is; ``None`` before its task has started.
+    state : NetworkState or None
+        The same here; ``None`` once its task has started.
+    host : str or None
+        Where it is; ``None`` before that.
     partitions : set of int
         That it was given.
     trained : int
@@ -29,6 +32,7 @@ class SessionMember:
     address: str
     future: Future
     network: SharedState
+    state: NetworkState | None = None
     host: str | None = None
     partitions: set[int] = field(default_factory=set)
     trained: int = 0
@@ -37,6 +41,10 @@ class SessionMember:
     def is_ready(self) -> bool:
         """Whether its task has started."""
         return self.host is not None
+
+    def started(self, host: str) -> None:
+        """Note that its task has started, and where."""
+        self.host, self.state = host, None
 
 
 def seasoned(members: Iterable[SessionMember]) -> dict[str, SessionMember]:

@@ -25,10 +25,10 @@ from daskdl.cluster.mailbox import SessionPlugin
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_calls import MemberCalls
 from daskdl.cluster.member_results import first_result
+from daskdl.cluster.member_tasks import PRIORITY, MemberTasks
 from daskdl.cluster.missing_workers import start_missing_again
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
-from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial, trial_of
 from daskdl.cluster.replacements import await_replacements
 from daskdl.cluster.reports import (
@@ -38,10 +38,8 @@ from daskdl.cluster.reports import (
     ReportQueue,
     WorkerGone,
 )
-from daskdl.cluster.session import run_member
 from daskdl.cluster.session_member import SessionMember, seasoned
-from daskdl.cluster.shared_state import SharedState, share_state
-from daskdl.cluster.silent_workers import Heartbeat, heartbeats
+from daskdl.cluster.silent_workers import Heartbeat, heard, heartbeats
 from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.plan import Minibatch
 from daskdl.data.room import room_of
@@ -60,8 +58,6 @@ logger = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 5.0
 SESSION_ADVICE = "Start again, from the last checkpoint if there is one."
-# Above tasks of other users that came later: a session waits for all its members.
-PRIORITY = 10
 
 
 class SessionMembers:
@@ -125,7 +121,7 @@ class SessionMembers:
         self._asked = frozenset(self._selection.suitable())  # to take the plugins
         self._installed: frozenset[str] = frozenset()
         self._addresses_ever: dict[int, str] = {}
-        self._shared: list[SharedState] = []
+        self._tasks = MemberTasks(client, self._spec, self._resources)
         self._reports = ReportQueue(client, self._spec.topic)
         self._own: deque[WorkerGone | LeftOut] = deque()  # by ourselves
         self._looked_s = time.monotonic()
@@ -181,9 +177,7 @@ class SessionMembers:
                 orders = {rank: (a, stop) for rank, a in self.addresses.items()}
                 self._calls.deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
-            members = [member.future for member in self._members.values()]
-            networks = [future for shared in self._shared for future in shared.all]
-            cancel(self._client, members + networks)
+            self._tasks.close(self._members.values())
             bus.uninstall(self._client, holder=self._spec.session)
         except (*GONE, RuntimeError):
             # The cluster or the client is closed, and the members give up by
@@ -303,34 +297,27 @@ class SessionMembers:
         # Not on newcomers, who have shown the least so far. What is paused goes on with
         # its member, and begins no task.
         awake = [a for a in self.addresses.values() if a not in self.paused]
-        where = awake or addresses
-        shared = share_state(self._client, state, workers=where, priority=PRIORITY)
-        self._shared.append(shared)
-        for address in addresses:
-            rank = len(self._addresses_ever)
-            self._addresses_ever[rank] = address
-            future = self._client.submit(
-                run_member,
-                self._spec,
-                rank,
-                address,
-                shared.future,
-                key=f"{self._spec.topic}-{rank}",
-                workers=[address],
-                allow_other_workers=False,
-                resources=self._resources or None,
-                pure=False,
-                retries=0,
-                priority=PRIORITY,
-            )
-            self._members[rank] = SessionMember(address, future, shared)
-            self._reports.watch(rank, future)
+        ranks = dict(enumerate(addresses, start=len(self._addresses_ever)))
+        self._addresses_ever.update(ranks)
+        started = self._tasks.start(ranks, state, awake or addresses)
+        self._members.update(started)
+        for rank, member in started.items():
+            self._reports.watch(rank, member.future)
         self._n_members = len(self._members)
+
+    def _start_elsewhere(self, gone: str) -> None:
+        """Start those again whose network only one has that went, or is silent."""
+        if stuck := self._tasks.stuck(self._members, gone):
+            again = [self._members.pop(rank) for rank in stuck]
+            self._tasks.cancel(again, self._members.values())
+            # They were started together.
+            state = stuck[min(stuck)]
+            self._start_on([member.address for member in again], state)
 
     def ready(self, rank: int, host: str) -> None:
         """Note that the task of a member has started, and where."""
         if rank in self._members:
-            self._members[rank].host = host
+            self._members[rank].started(host)
 
     def trained(self, rank: int, minibatches: int) -> None:
         """Note what a member has trained in a phase."""
@@ -351,9 +338,10 @@ class SessionMembers:
             self._calls.deliver(
                 {ranks[a]: (a, stop) for a in addresses}, STOP_TIMEOUT_S
             )
-            self._cancel(members)
+            self._tasks.cancel(members, self._members.values())
             for address in addresses:
                 self._shut_out(address)
+                self._start_elsewhere(address)
 
     def lose(self, address: str) -> int | None:
         """Forget the member at `address`; return its rank, None if there is none."""
@@ -361,20 +349,12 @@ class SessionMembers:
         rank = ranks.get(address)
         if rank is None:
             return None
-        self._cancel([self._members.pop(rank)])
+        self._tasks.cancel([self._members.pop(rank)], self._members.values())
         with self._scheduler_must_answer():
+            self._start_elsewhere(address)
             self.memory.ask(self._client)
         self.order_all(MemberGone(rank=rank))
         return rank
-
-    def _cancel(self, members: Sequence[SessionMember]) -> None:
-        """Cancel tasks of members that went, and networks that no other came from."""
-        futures = [member.future for member in members]
-        left = [member.network for member in self._members.values()]
-        for shared in [one for one in self._shared if one not in left]:
-            self._shared.remove(shared)
-            futures += shared.all
-        self._client.cancel(futures)
 
     def next_event(self) -> DriverEvent | None:
         """Return the next report, or None when nothing came for a moment."""
@@ -464,8 +444,8 @@ class SessionMembers:
 
         On another one if none of them does.
 
-        Raises NobodyLeftError when no member is there any more, StepTimeoutError when
-        none of them answers.
+        Raises NobodyLeftError when no member is there any more, or all are silent,
+        StepTimeoutError when none of them answers.
         """
         with self._scheduler_must_answer():
             beats = self._heartbeats()
@@ -476,9 +456,9 @@ class SessionMembers:
                 [(there[address], address) for address in freshest],
                 self._master.peer_timeout_s,
             )
-        if state is not None:
-            return state
-        gone = there.keys().isdisjoint(self._client.nthreads())
+            if state is not None:
+                return state
+            gone = there.keys().isdisjoint(heard(self._heartbeats()))
         kind = NobodyLeftError if gone else StepTimeoutError
         raise kind(
             f"Session: one of {sorted(self.addresses.values())} must return its "

@@ -11,8 +11,8 @@ from distributed.comm import CommClosedError
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.full_memory import ended_by_nannies
 from daskdl.cluster.kept_network import NobodyLeftError
-from daskdl.cluster.mailbox import Mailbox, SessionPlugin
 from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.member_tasks import only_on
 from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
 from daskdl.cluster.placement import release_late
 from daskdl.cluster.probation import try_out
@@ -22,7 +22,6 @@ from daskdl.cluster.session_members import SessionMembers
 from daskdl.cluster.silent_workers import LOOKS, Heartbeat
 from daskdl.data.plan import plan_minibatches
 from daskdl.errors import (
-    BusClosedError,
     ClusterError,
     DataError,
     OptionError,
@@ -93,6 +92,7 @@ class FakeClient:
         self.ended = []
         self.unprepared = {}
         self.is_over = False  # the tasks of members
+        self.holder = None  # of the network, if there is but one
         self._in_loop = False
 
     def scheduler_info(self, n_workers):
@@ -147,6 +147,8 @@ class FakeClient:
             self.evicted.append(args[1])
         if function is ended_by_nannies:
             return dict.fromkeys(self.ended, 900 << 20)
+        if function is only_on:
+            return (args[0], args[1]) == ([NETWORK.key], self.holder)
         if function is newcomers:
             return {**dict.fromkeys(self.workers), **self.unprepared}
         return {
@@ -279,6 +281,28 @@ def test_ranks_are_never_used_twice(members, client):
     members.lose("c")
     members.start(STATE)
     assert sorted(members.addresses) == [0, 1, 3]
+
+
+def test_who_waits_for_a_network_of_a_lost_member_starts_again(members, client):
+    members.ready(0, "here")
+    client.holder = "b"
+    members.lose("b")
+    assert members.addresses == {0: "a", 3: "c"}
+    assert client.futures[2] in client.cancelled
+    assert client.made_on == ["a"]
+    assert members.next_event() is None
+
+
+def test_who_waits_for_a_network_that_others_have_goes_on_waiting(members, client):
+    members.lose("b")
+    assert members.addresses == {0: "a", 2: "c"}
+
+
+def test_a_network_of_a_worker_that_is_dismissed_is_made_elsewhere(members, client):
+    client.holder = "b"
+    members.dismiss(["b"], "it is paused")
+    assert members.addresses == {3: "a", 4: "c"}
+    assert client.made_on == ["a", "c"]
 
 
 def test_a_lost_member_is_told_to_the_others(members, client):
@@ -478,6 +502,18 @@ def test_a_snapshot_of_members_that_are_all_gone_says_so(members, client):
         members.snapshot()
 
 
+@pytest.mark.parametrize(
+    ("silence_s", "kind"), [(1.0, StepTimeoutError), (30.0, NobodyLeftError)]
+)
+def test_a_snapshot_of_members_that_are_all_stopped_is_of_none(
+    members, client, silence_s, kind
+):
+    client.answers = dict.fromkeys("abc", CommClosedError("no answer"))
+    client.silence_s = dict.fromkeys("abc", silence_s)
+    with pytest.raises(kind, match="must return its parameters, none did"):
+        members.snapshot()
+
+
 def test_a_member_that_was_given_up_joins_again_when_its_task_has_ended(
     members, client, monkeypatch
 ):
@@ -638,80 +674,6 @@ def test_the_result_of_a_worker_that_went_is_not_asked_for(members, client):
     client.futures[0].finish(AssertionError("asked"))
     client.workers.remove("a")
     assert members.result() is None
-
-
-def test_a_stop_overtakes_the_orders_before_it():
-    mailbox = Mailbox()
-    mailbox.put(EndEpoch())
-    mailbox.put(Stop(reason="enough"))
-    with pytest.raises(BusClosedError, match="Session: stopped, enough"):
-        mailbox.get(1.0)
-
-
-def test_a_client_that_gives_no_order_is_asked_after():
-    with pytest.raises(StepTimeoutError, match=r"give an order within 0\.01 s"):
-        Mailbox().get(0.01)
-
-
-@pytest.fixture
-def plugin():
-    made = SessionPlugin()
-    made.setup(None)
-    return made
-
-
-def test_orders_for_a_session_that_is_over_are_dropped(plugin):
-    with plugin.open("s", 0):
-        pass
-    assert not plugin.deliver("s", 0, EndEpoch())
-    assert plugin._mailboxes == {}
-
-
-def test_a_session_that_was_stopped_before_its_task_began_does_not_begin(plugin):
-    plugin.deliver("s", 0, Stop(reason="interrupted"))
-    with (
-        plugin.open("s", 0) as mailbox,
-        pytest.raises(BusClosedError, match="interrupt"),
-    ):
-        mailbox.check_stop()
-
-
-def test_a_stop_is_for_its_own_session(plugin):
-    plugin.deliver("s", 0, Stop(reason="interrupted"))
-    with plugin.open("other", 0) as mailbox:
-        mailbox.put(EndEpoch())
-        assert mailbox.get(1.0) == EndEpoch()
-
-
-def test_a_client_that_is_gone_stops_all_members_of_its_session(plugin):
-    with plugin.open("s", 0) as begun, plugin.open("other", 0) as other:
-        plugin.end("s")
-        with pytest.raises(BusClosedError, match="the client is gone"):
-            begun.check_stop()
-        with pytest.raises(BusClosedError, match="the client is gone"):
-            plugin.mailbox("s", 1).check_stop()
-        other.check_stop()
-
-
-def test_a_stop_is_for_its_own_member(plugin):
-    plugin.deliver("s", 0, Stop(reason="it was given up"))
-    plugin.mailbox("s", 1).check_stop()
-
-
-def test_who_waits_for_orders_looks_meanwhile(monkeypatch):
-    def look():
-        raise BusClosedError("closed")
-
-    monkeypatch.setattr("daskdl.cluster.mailbox.LOOK_EVERY_S", 0.01)
-    with pytest.raises(BusClosedError, match="closed"):
-        Mailbox().get(60.0, look)
-
-
-def test_a_worker_that_closes_stops_its_sessions(plugin):
-    with plugin.open("s", 0) as mailbox:
-        plugin.teardown(None)
-        with pytest.raises(BusClosedError, match="the worker is closing"):
-            mailbox.check_stop()
 
 
 def test_a_phase_gives_no_partitions_unless_told():

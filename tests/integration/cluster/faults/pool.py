@@ -56,6 +56,8 @@ class Pool(WorkerProcesses):
                 is_extra = process not in self._supervised
                 if is_cut or is_extra or is_stopped(process.pid):
                     process.kill()
+                    # Until it has ended the scheduler counts it, and it is not stopped.
+                    process.wait()
         deadline = time.monotonic() + START_TIMEOUT_S
         while len(self.pids()) != 2 or any(map(is_stopped, self.pids().values())):
             assert time.monotonic() < deadline, f"workers: {self.pids()}"
