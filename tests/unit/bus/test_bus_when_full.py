@@ -105,6 +105,20 @@ async def test_block_waits_for_the_subscriber_in_bounded_memory(
     await close_topics(a, b)
 
 
+@bus_cluster(3)
+async def test_there_is_room_as_long_as_publishing_does_not_wait(
+    client, scheduler, *buses
+):
+    a, b, c = await open_topics(buses, **BOUNDS)
+    while a.has_room(MESSAGE_BYTES, b.me):
+        await in_thread(a.publish, np.ones(SIZE), to=b.me, timeout_s=0.1)
+    with pytest.raises(StepTimeoutError):
+        await in_thread(a.publish, np.ones(SIZE), to=b.me, timeout_s=0.1)
+    assert a.has_room(MESSAGE_BYTES, c.me)
+    assert not a.has_room(MESSAGE_BYTES)
+    await close_topics(b, c, a)
+
+
 @bus_cluster()
 async def test_publish_that_finds_no_room_in_time_sends_to_nobody(
     client, scheduler, *buses
