@@ -94,7 +94,7 @@ async def test_block_waits_for_the_subscriber_in_bounded_memory(
 
     publishing = asyncio.create_task(in_thread(publish))
     # Stalled: the queue stays full, whatever the event loop does.
-    while not (a.stats.messages_sent and not a._publisher._may_go(MESSAGE_BYTES)):
+    while not (a.stats.messages_sent and not a.has_room(MESSAGE_BYTES)):
         await asyncio.sleep(0.001)
     messages = await take(b, Message, N)
     await publishing
