@@ -133,6 +133,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--rate", type=float, default=1.0, help="multiplies the learning rate")
     add("--batch-size", type=int, help="examples of a minibatch; default: the task's")
     add("--seeds", type=int, default=3, help="of which a row is the mean; default: 3")
-    add("--delay", type=int, default=0, help="rounds that a message is late; default 0")
+    add(
+        "--delay",
+        type=int,
+        default=0,
+        help="minibatches that a message is late, or with overlap a mean; default: 0",
+    )
     add("--svg", type=Path, help="a file for curves, with one process beside them")
     return parser

@@ -28,12 +28,13 @@ def learned(
     task : Task
     n, seed : int
     delay : int
-        Rounds that messages of gradient sharing are late.
+        Minibatches that messages of gradient sharing are late, and with `overlap` means
+        of parameters.
     """
     if isinstance(master, SharedTrainingMaster):
         return shared(master, task, n, seed, delay)
     if isinstance(master, ParameterAveragingTrainingMaster):
-        return averaged(master, task, n, seed)
+        return averaged(master, task, n, seed, delay)
     if isinstance(master, AllReduceTrainingMaster):
         return added_up(master, task, n, seed)
     raise TypeError(f"learned: no lockstep for a {type(master).__name__}.")

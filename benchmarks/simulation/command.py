@@ -139,6 +139,7 @@ def _settings(options: argparse.Namespace) -> list[Setting]:
             topology=options.topology,
             stragglers=options.straggler,
             deaths=options.deaths,
+            overlap=options.overlap,
             costs=costs,
             **values,
         )
@@ -180,6 +181,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=(PLAIN, MESH),
         default=PLAIN,
         help="updates go to all, or over a tree; default: %(default)s",
+    )
+    add(
+        "--overlap",
+        action="store_true",
+        help="of averaging: train on while a round is under way",
     )
     add(
         "--straggler",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from daskdl.cluster.masters.delayed_mean import carried_on
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.shared_update import SharedUpdate
@@ -145,11 +146,22 @@ class Learner:
             network.iteration_count,
         )
 
-    def average(self, means: Sequence[Any] | None, iteration_count: int) -> None:
-        """Take over the mean of a round; None where everybody keeps its own."""
-        if means is not None:
-            self.network.params[...], self.network.updater_state[...] = means
-        self.network.iteration_count = iteration_count
+    def carry_on(
+        self, means: Sequence[Any] | None, sent: Sequence[Any], iteration_count: int
+    ) -> None:
+        """Take over the means of what was sent; None where everybody keeps its own.
+
+        What was learned since then is on top of them.
+        """
+        network = self.network
+        vectors = (network.params, network.updater_state)
+        for vector, mean, then in zip(vectors, means or (), sent, strict=False):
+            vector[...] = carried_on(mean, vector, then, ())
+        network.iteration_count = iteration_count
+
+    def average_states(self, mean: Any) -> None:
+        """Take over the mean of all updater states."""
+        self.network.updater_state[...] = mean
 
     def accuracy(self, features: Any, numbers: Any) -> float:
         """Return the share of examples that the network is right about."""

@@ -5,9 +5,10 @@ from typing import Any
 
 from benchmarks.simulation.clock import Clock
 from benchmarks.simulation.setting import Setting
+from daskdl.cluster.bus.options import TopicOptions
 
 # What may wait on a line before its sender must: of the bus to each subscriber.
-WINDOW_BYTES = 4 * 1024 * 1024
+QUEUE_BYTES = TopicOptions().max_queue_bytes
 
 Deliver = Callable[[int, int, Any, int], None]
 
@@ -69,7 +70,7 @@ class Lines:
     def room_s(self, source: int) -> float:
         """Return when a worker may send more."""
         free_s = self._out_is_free_s[self._host(source)]
-        return free_s - WINDOW_BYTES / self._bytes_per_s
+        return free_s - QUEUE_BYTES / self._bytes_per_s
 
     def cut(self, source: int) -> float:
         """Lose what a worker has not sent yet; return when the last of it is there."""

@@ -80,6 +80,8 @@ class Setting:
         Where nothing is learned, of one worker's update.
     averaging_frequency : int
         Minibatches between two rounds of averaging.
+    overlap : bool
+        Whether workers train on while a round of averaging is under way.
     notice_s : float
         Until the others know of a death; design 0003 measured 0.03 to 0.14.
     seed : int
@@ -103,6 +105,7 @@ class Setting:
     n_params: int = 431_080
     message_kib: float = 9.5
     averaging_frequency: int = 5
+    overlap: bool = False
     notice_s: float = 0.1
     seed: int = 1
     costs: Costs = field(default_factory=Costs)
@@ -121,6 +124,11 @@ class Setting:
         self._check_together()
 
     def _check_together(self) -> None:
+        if self.overlap and self.master != AVERAGING:
+            raise OptionError(
+                "Setting: overlap goes with master 'averaging', got "
+                f"{self.master!r}, which waits for no round."
+            )
         if self.master == AVERAGING and self.topology == MESH:
             raise OptionError(
                 "Setting: a mesh must carry updates, got master 'averaging', whose "

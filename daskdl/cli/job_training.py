@@ -165,6 +165,13 @@ class Training(Conf):
             "too."
         ),
     ] = None
+    overlap: Annotated[
+        bool | None,
+        Field(
+            description="averaging, block_momentum, diloco: train on while a mean is "
+            "on its way; updater states are then averaged at the end of an epoch."
+        ),
+    ] = None
     outer_momentum: Annotated[
         NonNegative | None,
         Field(

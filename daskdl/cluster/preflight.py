@@ -30,6 +30,11 @@ def check_master(who: str, network: Network[Any], master: TrainingMaster) -> Non
             )
         return
     if isinstance(master, ParameterAveragingTrainingMaster):
+        if master.overlap and network.sets_parameters:
+            raise OptionError(
+                f"{who}: the output layer must learn by updates alone for overlap, got "
+                "OCNNOutput, which sets r to a percentile of scores. Use overlap=False."
+            )
         return
     if not network.n_params:
         raise OptionError(

@@ -71,6 +71,13 @@ class Publisher:
         finally:
             self._turn.release()
 
+    def has_room(self, nbytes: int, to: str | None) -> bool:
+        """Return whether nobody need wait to hand out a message of this size."""
+        with self._state.changed:
+            self._peers.flush()
+            boxes = self._outboxes(to).values()
+            return self._state.is_closed or all(box.has_room(nbytes) for box in boxes)
+
     def end(self) -> None:
         """Hand out the last word, once."""
         with self._turn, self._state.changed:
@@ -121,10 +128,10 @@ class Publisher:
         on_block: Callable[[], Any] | None,
     ) -> None:
         changed, inbox = self._state.changed, self._state.inbox
-        if self._may_go(nbytes, to):
+        if self.has_room(nbytes, to):
             return
         started = time.monotonic()
-        while not self._may_go(nbytes, to):
+        while not self.has_room(nbytes, to):
             arrivals = inbox.arrivals
             if on_block is not None:
                 on_block()
@@ -134,18 +141,12 @@ class Publisher:
                 raise self._too_slow(wait_s, "a subscriber is not keeping up")
             with changed:
                 # Not missed: whoever makes room or delivers needs the lock.
-                if not self._may_go(nbytes, to) and inbox.arrivals == arrivals:
+                if not self.has_room(nbytes, to) and inbox.arrivals == arrivals:
                     every_s = (
                         PUBLISH_TIMEOUT_S if on_block is None else ON_BLOCK_EVERY_S
                     )
                     changed.wait(min(left_s, every_s))
         self._state.stats.blocked_s += time.monotonic() - started
-
-    def _may_go(self, nbytes: int, to: str | None = None) -> bool:
-        with self._state.changed:
-            self._peers.flush()
-            boxes = self._outboxes(to).values()
-            return self._state.is_closed or all(box.has_room(nbytes) for box in boxes)
 
     def _merge_where_full(
         self, payload: Payload, to: str | None, merge: Merge

@@ -116,6 +116,18 @@ class Topic:
             on_block=on_block,
         )
 
+    def has_room(self, nbytes: int, to: str | None = None) -> bool:
+        """Return whether a message of this size is published without waiting.
+
+        Parameters
+        ----------
+        nbytes : int
+            Of its arrays.
+        to : str, optional
+            As of :meth:`publish`.
+        """
+        return self._publisher.has_room(nbytes, to)
+
     def get(self, timeout_s: float) -> Event | None:
         """Take the next event.
 

@@ -186,10 +186,10 @@ class ClusterExchange(ABC):
     ) -> None:
         """Send to a rank, unless it is gone, or with None to all."""
         if to is not None:
-            there = [member for member, rank in self._ranks.items() if rank == to]
-            if not there:
+            member = self._member(to)
+            if member is None:
                 return
-            how["to"] = there[0]
+            how["to"] = member
         silence = _Silence(self._timeout_s, time.monotonic())
 
         def blocked() -> None:
@@ -202,6 +202,11 @@ class ClusterExchange(ABC):
             data, copy=copy, timeout_s=2 * self._timeout_s, on_block=blocked, **how
         )
 
+    def _member(self, rank: int) -> str | None:
+        """Return the id of a rank on the topic; None if it is not there."""
+        there = [member for member, known in self._ranks.items() if known == rank]
+        return there[0] if there else None
+
     def _behind(self) -> list[int]:
         """Return the ranks that take nothing of what we sent."""
         behind = self._topic.behind()
@@ -212,6 +217,13 @@ class ClusterExchange(ABC):
         # Of sums nobody writes, parameters go on.
         copy = message.message.what != "sum"
         self._publish(message, to=to, copy=copy, is_whole=True)
+
+    def _has_room(self, message: RoundMessage, to: int | None) -> bool:
+        """Return whether :meth:`_send` would not wait."""
+        member = None if to is None else self._member(to)
+        if to is not None and member is None:
+            return True
+        return self._topic.has_room(message.message.nbytes, member)
 
     def _drain(self) -> None:
         for event in self._topic.drain():

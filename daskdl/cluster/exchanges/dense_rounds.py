@@ -10,6 +10,9 @@ from daskdl.cluster.masters.dense_sum import Combine, Contribution, Total
 Send: TypeAlias = Callable[[RoundMessage, int | None], None]
 """Sends a message to a rank, or with None to all."""
 
+HasRoom: TypeAlias = Callable[[RoundMessage, int | None], bool]
+"""Whether a message may be sent without waiting."""
+
 Wait: TypeAlias = Callable[[str, Callable[[], Any], Callable[[], int]], None]
 """Handles events until the function returns nothing that is missing.
 
@@ -24,12 +27,13 @@ class DenseRounds:
     ----------
     rank : int
         Ours.
-    send, wait : Send, Wait
+    send, has_room, wait : Send, HasRoom, Wait
         Those of the exchange, which hands over what it receives.
     """
 
-    def __init__(self, rank: int, send: Send, wait: Wait) -> None:
+    def __init__(self, rank: int, send: Send, has_room: HasRoom, wait: Wait) -> None:
         self._send = send
+        self._has_room = has_room
         self._wait = wait
         self._sequence = RoundSequence(rank)
 
@@ -42,6 +46,11 @@ class DenseRounds:
     def is_awaited(self) -> bool:
         """Whether there will be a next round; see `RoundSequence`."""
         return self._sequence.is_awaited
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a round was started and not taken."""
+        return self._sequence.current is not None
 
     def begin(self, phase: int, peers: Iterable[int]) -> None:
         """Begin a phase with those that are not known to be gone."""
@@ -63,7 +72,34 @@ class DenseRounds:
         own, vectors, combine
             As of :class:`DenseRound`.
         """
-        current = self._sequence.start(own, vectors, combine)
+        self._sequence.start(own, vectors, combine)
+        return self.conclude(purpose)
+
+    def start(
+        self,
+        own: Contribution,
+        vectors: Sequence[FloatArray],
+        combine: Combine,
+    ) -> None:
+        """Start a round, and send without waiting what there is room for.
+
+        Until it is taken no other one can be started; see :meth:`take`.
+        """
+        self._sequence.start(own, vectors, combine)
+        self.poll()
+
+    def poll(self) -> bool:
+        """Go on with the round without waiting; return whether it can be taken."""
+        current = self._sequence.current
+        if current is None:
+            return False
+        while current.has_messages and self._has_room(*current.upcoming):
+            self._send(*current.next_message())
+        return not (current.has_messages or current.waiting_for)
+
+    def conclude(self, purpose: str) -> Total:
+        """Wait until the round that was started is over, and take it."""
+        current = self._sequence.started
 
         def missing() -> frozenset[int]:
             # Receiving may go on while one is sent.

@@ -59,7 +59,7 @@ class GradientSharingExchange(ClusterExchange):
         )
         self._settled_s = 0.0
         self._step_s = 0.0
-        self._rounds = DenseRounds(rank, self._send, self._wait)
+        self._rounds = DenseRounds(rank, self._send, self._has_room, self._wait)
         self._master = master
         self._mesh: Mesh = PlainMesh(self._peer, self._publish, self._wait)
         self._is_finishing = False

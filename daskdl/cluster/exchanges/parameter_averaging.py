@@ -9,6 +9,7 @@ from daskdl.cluster.bus import Topic
 from daskdl.cluster.exchanges.rounds import RoundsExchange
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import weighted_mean
+from daskdl.cluster.masters.delayed_mean import carried_on
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
 from daskdl.cluster.masters.round_sizes import RoundSizes
@@ -16,7 +17,12 @@ from daskdl.nn.network import Network
 
 
 class ParameterAveragingExchange(RoundsExchange):
-    """Rounds of parameter averaging, in which every member that is alive takes part."""
+    """Rounds of parameter averaging, in which every member that is alive takes part.
+
+    With `overlap` one round may be under way while the next one is trained. Whatever
+    was trained since it was started is counted in `_since_round`, so that nothing is
+    carried on where a mean is waited for at once.
+    """
 
     def __init__(
         self,
@@ -31,6 +37,10 @@ class ParameterAveragingExchange(RoundsExchange):
         self._first_state = None if master.save_updater else updater_state.copy()
         self._since_round = 0
         self._examples = 0
+        self._phase_examples = 0
+        # What we had when we started the round under way.
+        self._sent = updater_state[:0]
+        self._sent_iterations = 0
         self._began_s = 0.0
         self._sizes = RoundSizes(
             rank,
@@ -44,28 +54,44 @@ class ParameterAveragingExchange(RoundsExchange):
         return self._sizes.are_uneven
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:
-        """Count, and average when the round is full."""
+        """Count, go on with a round that is under way, and average if one is full."""
         self._trained += 1
         self._since_round += 1
         self._examples += examples
+        self._phase_examples += examples
+        if self._rounds.is_under_way:
+            self._poll(network)
         if self._since_round >= self._sizes.own:
             self._take_part(network)
 
+    def idle(self, network: Network[Any]) -> None:
+        """Take part in the rounds of peers, of which one may be under way."""
+        if self._rounds.is_under_way:
+            self._take_mean(network)
+        else:
+            super().idle(network)
+
     def end(self, network: Network[Any]) -> None:
-        """Take part in rounds until every member has trained all its minibatches."""
-        if self._since_round:
+        """Take part in rounds until every member has trained all its minibatches.
+
+        Nobody trains during the last one, which so leaves all replicas equal.
+        """
+        self._settle(network)
+        while self._since_round or not self._is_over:
             self._take_part(network)
-        while not self._is_over:
-            self._take_part(network)
+            self._settle(network)
+        if self._master.overlap and self._master.save_updater:
+            self._average_states(network)
         self._rounds.end()
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         super()._begin(network, peers)
+        self._phase_examples = 0
         self._began_s = time.monotonic()
 
     def _averaged(self, network: Network[Any]) -> list[FloatArray]:
-        """Return the vectors that are averaged, the parameters first."""
-        if self._master.save_updater:
+        """Return the vectors that are averaged in each round, the parameters first."""
+        if self._master.save_updater and not self._master.overlap:
             return [network.params, network.updater_state]
         return [network.params]
 
@@ -75,23 +101,78 @@ class ParameterAveragingExchange(RoundsExchange):
             vector[...] = to_device(mean, vector)
 
     def _take_part(self, network: Network[Any]) -> None:
+        """Bring what we have; with `overlap` its mean is taken later."""
+        seconds = time.monotonic() - self._began_s
+        self._settle(network)
+        self._start(network, seconds)
+        if not self._master.overlap:
+            self._take_mean(network)
+            self._began_s = time.monotonic()
+
+    def _poll(self, network: Network[Any]) -> None:
+        """Go on with the round under way, without waiting."""
+        self._drain()
+        self._look_up()
+        # When a mean arrives depends on timing: fixed are the bits of one that is late.
+        if self._rounds.poll() and self._master.dealing != "fixed":
+            self._take_mean(network)
+
+    def _settle(self, network: Network[Any]) -> None:
+        """Take the mean of the round under way, if there is one."""
+        if self._rounds.is_under_way:
+            self._take_mean(network)
+
+    def _start(self, network: Network[Any], seconds: float) -> None:
+        """Start a round with what we have, trained in so many seconds."""
         own = Contribution(
             position=self._trained,
             **self._workload.left_after(self._trained),
             minibatches=self._since_round,
-            seconds=time.monotonic() - self._began_s,
+            seconds=seconds,
             examples=self._examples,
             iteration_count=network.iteration_count,
         )
-        brought = [to_host(vector) for vector in self._averaged(network)]
-        total = self._rounds.take("average", own, brought, weighted_mean)
-        if total.vectors is not None:
-            self._go_on_from(network, total.vectors)
+        brought = self._averaged(network)
+        if self._master.overlap:
+            # Training goes on before they are sent.
+            brought = [vector.copy() for vector in brought]
+        self._sent, self._sent_iterations = brought[0], network.iteration_count
+        self._rounds.start(own, [to_host(vector) for vector in brought], weighted_mean)
         if self._first_state is not None:
             network.updater_state[...] = self._first_state
-        told = total.contributions
-        network.iteration_count = max(item.iteration_count for item in told.values())
-        self._note(total)
-        self._sizes.take({rank: (i.minibatches, i.seconds) for rank, i in told.items()})
         self._since_round = self._examples = 0
         self._began_s = time.monotonic()
+
+    def _take_mean(self, network: Network[Any]) -> None:
+        """Wait until the round under way is over, and go on from what it came to."""
+        total = self._rounds.conclude("average")
+        if total.vectors is not None:
+            self._carry_on(network, total.vectors)
+        told = total.contributions
+        since = network.iteration_count - self._sent_iterations
+        furthest = max(item.iteration_count for item in told.values())
+        network.iteration_count = furthest + since
+        self._note(total)
+        self._sizes.take({rank: (i.minibatches, i.seconds) for rank, i in told.items()})
+
+    def _carry_on(self, network: Network[Any], means: Sequence[FloatArray]) -> None:
+        """Go on from means, with what we have trained since on top of them."""
+        now = network.params.copy() if self._since_round else None
+        self._go_on_from(network, means)
+        if now is not None:
+            network.params[...] = carried_on(
+                network.params, now, self._sent, network.running_slots
+            )
+            network.hold_constraints()
+
+    def _average_states(self, network: Network[Any]) -> None:
+        """Average the updater states of all, weighted by what each has trained."""
+        state = network.updater_state
+        own = Contribution(
+            position=self._trained,
+            examples=self._phase_examples,
+            iteration_count=network.iteration_count,
+        )
+        total = self._rounds.take("average", own, [to_host(state)], weighted_mean)
+        if total.vectors is not None:
+            state[...] = to_device(total.vectors[0], state)

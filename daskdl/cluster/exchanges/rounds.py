@@ -22,7 +22,7 @@ class RoundsExchange(ClusterExchange):
         self, rank: int, topic: Topic, mailbox: Mailbox, master: TrainingMaster
     ) -> None:
         super().__init__(rank, topic, mailbox, master)
-        self._rounds = DenseRounds(rank, self._send, self._wait)
+        self._rounds = DenseRounds(rank, self._send, self._has_room, self._wait)
         self._positions: dict[int, int] = {}
         self._is_over = False  # whether nobody had anything left in the last round
 

@@ -114,6 +114,11 @@ class DenseRound:
         """Whether something is to be sent, as it may be when the total is certain."""
         return bool(self._outgoing)
 
+    @property
+    def upcoming(self) -> tuple[RoundMessage, int | None]:
+        """What :meth:`next_message` returns next; there must be one."""
+        return self._outgoing[0]
+
     def next_message(self) -> tuple[RoundMessage, int | None]:
         """Return the next message to send, and to whom; None for all."""
         return self._outgoing.popleft()
@@ -263,11 +268,19 @@ class RoundSequence:
             current.receive(rank, message)
         return current
 
+    @property
+    def started(self) -> DenseRound:
+        """The round that has begun, of which there must be one."""
+        if self.current is None:
+            raise StaleMessageError("RoundSequence: a round must have begun, none has.")
+        return self.current
+
     def take(self) -> Total:
         """Return what the round came to, which must be over, and close it."""
-        if self.current is None or self.current.total is None:
+        total = self.started.total
+        if total is None:
             raise StaleMessageError("RoundSequence: the round must be over, it is not.")
-        total, self.current = self.current.total, None
+        self.current = None
         told = total.contributions.items()
         self._training = {rank for rank, item in told if item.remaining} - {self._rank}
         return total

@@ -95,6 +95,14 @@ class Message:
     values: Any = None
     contribution: Contribution | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vectors."""
+        if self.values is None:
+            return 0
+        vectors = self.values if isinstance(self.values, list) else [self.values]
+        return sum(int(vector.nbytes) for vector in vectors)
+
 
 @dataclass(frozen=True)
 class Total:

@@ -220,16 +220,25 @@ class ParameterAveragingTrainingMaster(TrainingMaster):
     save_updater : bool
         Whether the updater state is averaged as well. Without it each round starts
         from the state that the fit started with.
+    overlap : bool
+        Whether workers train on while a mean is on its way; they go on from it when it
+        arrives, with what they have trained since on top of it. They wait only where
+        the next round is full before that. Updater states are then averaged at the end
+        of each phase, as at the end of an epoch, and otherwise each worker's own. With
+        ``dealing='fixed'`` a mean is taken when the next round is full, so that a run
+        repeats its bits.
 
     References
     ----------
     DL4J's ParameterAveragingTrainingMaster. Where we differ: the mean is weighted by
     examples, so that a short round counts for what it is, no minibatch is dropped, and
-    `save_updater` is on unless said otherwise.
+    `save_updater` is on unless said otherwise. For `overlap` see
+    :func:`~daskdl.cluster.masters.delayed_mean.carried_on`.
     """
 
     averaging_frequency: int = 5
     save_updater: bool = True
+    overlap: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,6 +41,9 @@ MASTERS = {
     "averaging": ParameterAveragingTrainingMaster(
         averaging_frequency=4, start_timeout_s=60, peer_timeout_s=20
     ),
+    "overlap": ParameterAveragingTrainingMaster(
+        averaging_frequency=4, overlap=True, start_timeout_s=60, peer_timeout_s=20
+    ),
     "block_momentum": BlockMomentumTrainingMaster(
         averaging_frequency=4, start_timeout_s=60, peer_timeout_s=20
     ),

@@ -52,10 +52,11 @@ def test_two_workers_that_rarely_average_learn_as_well_as_one_process(
     assert front.evaluate(test).accuracy() > alone - 0.02
 
 
-def test_the_same_workers_end_with_the_same_bits(clients, blobs, network):
+@pytest.mark.parametrize("overlap", [False, True])
+def test_the_same_workers_end_with_the_same_bits(clients, blobs, network, overlap):
     ends = []
     for _ in range(2):
-        master = BlockMomentumTrainingMaster(dealing="fixed")
+        master = BlockMomentumTrainingMaster(dealing="fixed", overlap=overlap)
         front = DaskMultiLayer(clients(2), network(), master)
         front.fit(blobs(333), epochs=3, batch_size=10)
         ends.append(front.network.params)

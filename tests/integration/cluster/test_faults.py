@@ -22,6 +22,7 @@ from tests.listening import Events
 MASTERS = {
     "shared": SharedTrainingMaster(),
     "averaging": ParameterAveragingTrainingMaster(averaging_frequency=4),
+    "overlap": ParameterAveragingTrainingMaster(averaging_frequency=4, overlap=True),
     "block_momentum": BlockMomentumTrainingMaster(averaging_frequency=4),
     "allreduce": AllReduceTrainingMaster(),
     "powersgd": PowerSGDTrainingMaster(),

@@ -30,6 +30,10 @@ MASTERS = [
     pytest.param(
         ParameterAveragingTrainingMaster(averaging_frequency=3), id="averaging"
     ),
+    pytest.param(
+        ParameterAveragingTrainingMaster(averaging_frequency=3, overlap=True),
+        id="overlap",
+    ),
     pytest.param(BlockMomentumTrainingMaster(), id="block_momentum"),
     pytest.param(AllReduceTrainingMaster(), id="allreduce"),
     pytest.param(PowerSGDTrainingMaster(), id="powersgd"),

@@ -52,6 +52,18 @@ def test_averaging_sends_parameters_and_updater_state():
     assert two.message_bytes == pytest.approx(3 * two.dense_bytes)
 
 
+def test_overlap_learns_as_much_and_sends_states_once_an_epoch():
+    """Rounds of 5 of 43 minibatches: nine of parameters, and one of states."""
+    plain, late = (
+        learned(ParameterAveragingTrainingMaster(**how), task(), 2, 0, 0)
+        for how in ({}, {"overlap": True, "dealing": "fixed"})
+    )
+    n_rounds = -(-len(task().train[0]) // (2 * 32 * 5))
+    a_message = (n_rounds + 2) / (n_rounds + 1)
+    assert late.end > plain.end - 0.01
+    assert late.message_bytes == pytest.approx(a_message * late.dense_bytes, rel=0.05)
+
+
 def test_an_outer_momentum_learns_more_than_averaging_of_four():
     averaging, momentum = (
         learned(master(), task(), 4, 0, 0)

@@ -84,6 +84,24 @@ def test_a_narrow_line_holds_averaging_up():
     assert outcome.time_s > 4 * s_a_round
 
 
+def test_overlap_hides_lines_that_hold_averaging_up():
+    """All but the last rounds, of parameters and then of states."""
+    options = {"workers": 4, "master": "averaging", "jitter": 0, "costs": FREE}
+    options |= {"bandwidth_mbit": 1000, "minibatches": 100}
+    waiting = simulated(**options)
+    hidden = simulated(**options, overlap=True)
+    s_a_vector = 1.5 * 4 * 431_080 * 8 / 1e9
+    assert waiting.time_s > 100 * 0.0125 + 20 * 2 * s_a_vector
+    assert hidden.time_s < 100 * 0.0125 + 4 * s_a_vector
+    assert hidden.bytes_sent < 0.6 * waiting.bytes_sent
+
+
+def test_workers_that_train_on_while_they_average_learn():
+    setting = Setting(workers=4, master="averaging", overlap=True, batch_size=16)
+    _, accuracy = learned(setting, 2)
+    assert accuracy > 0.6
+
+
 @each_kind
 def test_averaging_waits_for_who_is_slow_and_sharing_does_not(master, topology):
     outcome = simulated(
@@ -93,11 +111,15 @@ def test_averaging_waits_for_who_is_slow_and_sharing_does_not(master, topology):
     assert (outcome.most_late > 5) == (master == "shared")
 
 
-@each_kind
+@pytest.mark.parametrize(
+    ("master", "topology", "overlap"),
+    [*((*kind, False) for kind in KINDS), ("averaging", "plain", True)],
+)
 @pytest.mark.parametrize("ranks", [(0,), (3,), (11,), (0, 1), (0, 1, 2, 11)])
-def test_survivors_end_whoever_dies(master, topology, ranks):
+def test_survivors_end_whoever_dies(master, topology, overlap, ranks):
     deaths = tuple((rank, 0.05 + 0.03 * n) for n, rank in enumerate(ranks))
-    outcome = simulated(workers=12, master=master, topology=topology, deaths=deaths)
+    how = {"master": master, "topology": topology, "overlap": overlap}
+    outcome = simulated(workers=12, deaths=deaths, **how)
     assert set(outcome.survivors) == set(range(12)) - set(ranks)
     assert 20 * len(outcome.survivors) < outcome.minibatches < 20 * 12
 
@@ -219,6 +241,7 @@ def test_a_sleep_ends_when_woken():
         ({"workers": 2, "deaths": ((2, 1.0),)}, r"deaths must be of workers 0 to 1"),
         ({"workers": 2, "step_ms": 0.0}, "step_ms must be"),
         ({"workers": 2, "workers_per_host": 0}, "workers_per_host must be"),
+        ({"workers": 2, "overlap": True}, "goes with master 'averaging', got 'shared'"),
     ],
 )
 def test_settings_are_refused(options, message):

@@ -94,7 +94,7 @@ async def test_block_waits_for_the_subscriber_in_bounded_memory(
 
     publishing = asyncio.create_task(in_thread(publish))
     # Stalled: the queue stays full, whatever the event loop does.
-    while not (a.stats.messages_sent and not a._publisher._may_go(MESSAGE_BYTES)):
+    while not (a.stats.messages_sent and not a.has_room(MESSAGE_BYTES)):
         await asyncio.sleep(0.001)
     messages = await take(b, Message, N)
     await publishing
@@ -103,6 +103,20 @@ async def test_block_waits_for_the_subscriber_in_bounded_memory(
     assert a.stats.peak_queued_bytes <= MOST_QUEUED_BYTES
     assert b.stats.peak_inbox_bytes <= MOST_INBOX_BYTES
     await close_topics(a, b)
+
+
+@bus_cluster(3)
+async def test_there_is_room_as_long_as_publishing_does_not_wait(
+    client, scheduler, *buses
+):
+    a, b, c = await open_topics(buses, **BOUNDS)
+    while a.has_room(MESSAGE_BYTES, b.me):
+        await in_thread(a.publish, np.ones(SIZE), to=b.me, timeout_s=0.1)
+    with pytest.raises(StepTimeoutError):
+        await in_thread(a.publish, np.ones(SIZE), to=b.me, timeout_s=0.1)
+    assert a.has_room(MESSAGE_BYTES, c.me)
+    assert not a.has_room(MESSAGE_BYTES)
+    await close_topics(b, c, a)
 
 
 @bus_cluster()

@@ -148,6 +148,16 @@ def test_averaging_may_have_an_outer_momentum(job_values, name, master):
     assert made == master(**options)
 
 
+@pytest.mark.parametrize(
+    ("name", "master"),
+    [("averaging", ParameterAveragingTrainingMaster), ("diloco", DiLoCoTrainingMaster)],
+)
+def test_averaging_may_overlap_training(job_values, name, master):
+    job_values["training"].update(master=name, overlap=True)
+    made = Job.model_validate(job_values).training.training_master()
+    assert made == master(overlap=True)
+
+
 def test_plain_averaging_has_no_outer_momentum(job_values):
     job_values["training"].update(master="averaging", outer_momentum=0.5)
     told = "training.outer_momentum: does not go with master 'averaging'."

@@ -18,6 +18,7 @@ class ScriptedTopic:
         self.events = deque(events)
         self.published = []
         self.receivers = []  # of each that was published; None is all
+        self.is_roomy = True
         self._members = {
             f"m{rank}": Member("tcp://x", {"rank": rank}) for rank in peers
         }
@@ -36,6 +37,9 @@ class ScriptedTopic:
     def publish(self, data, *, to=None, **options):
         self.published.append(data)
         self.receivers.append(to)
+
+    def has_room(self, nbytes, to=None):
+        return self.is_roomy
 
     def behind(self):
         return []

@@ -145,6 +145,9 @@ class SimulatedTopic:
         self.stats.bytes_sent += 1
         self._world.pause()
 
+    def has_room(self, nbytes: int, to: str | None = None) -> bool:
+        return not self._is_full(to)
+
     def close(self) -> None:
         if self.is_closed:
             return
@@ -168,19 +171,19 @@ class SimulatedTopic:
         return [peer for peer in known if self.me in peer.links and not peer.is_closed]
 
     def _wait_for_room(self, to: str | None, timeout_s: float, on_block: Any) -> None:
-        def is_full() -> bool:
-            return any(
-                len(peer.links[self.me]) >= self._bus.queue_length
-                for peer in self._receivers(to)
-            )
-
         deadline = self._world.now + timeout_s
-        while is_full():
+        while self._is_full(to):
             on_block()
-            self._world.wait(lambda: not is_full(), 0.02)
+            self._world.wait(lambda: not self._is_full(to), 0.02)
             self._check_open()
             if self._world.now > deadline:
                 raise StepTimeoutError("Topic: no room.")
+
+    def _is_full(self, to: str | None) -> bool:
+        return any(
+            len(peer.links[self.me]) >= self._bus.queue_length
+            for peer in self._receivers(to)
+        )
 
     def _check_open(self) -> None:
         if self.is_closed:

@@ -179,6 +179,7 @@ def test_a_network_without_parameters_cannot_share_gradients():
     [
         (SharedTrainingMaster(), "to share gradients"),
         (BlockMomentumTrainingMaster(), "for an outer momentum"),
+        (ParameterAveragingTrainingMaster(overlap=True), "for overlap"),
     ],
 )
 def test_what_sets_a_parameter_itself_goes_with_plain_averaging_only(master, purpose):

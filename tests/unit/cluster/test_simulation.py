@@ -6,6 +6,7 @@ A seed that fails fails again: everything random comes from it.
 import random
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -42,6 +43,14 @@ def averaging(rng):
         save_updater=rng.random() < 0.7,
         worker_prefetch_num_batches=0,
     )
+
+
+def overlapping(rng):
+    return replace(averaging(rng), overlap=True)
+
+
+def overlapping_momentum(rng):
+    return replace(block_momentum(rng), overlap=True)
 
 
 def block_momentum(rng):
@@ -91,14 +100,19 @@ def power_sgd(rng):
 
 MASTERS = {
     "averaging": averaging,
+    "overlapping": overlapping,
     "block_momentum": block_momentum,
+    "overlapping_momentum": overlapping_momentum,
     "sharing": sharing,
     "tree": sharing_over_a_tree,
     "all_reduce": all_reduce,
     "power_sgd": power_sgd,
 }
 # Replicas hold the same bits whenever a phase ends.
-IN_STEP = ["averaging", "block_momentum", "all_reduce", "power_sgd"]
+IN_STEP = [
+    *("averaging", "overlapping", "block_momentum", "overlapping_momentum"),
+    *("all_reduce", "power_sgd"),
+]
 
 
 def random_data(rng):

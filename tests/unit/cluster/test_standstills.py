@@ -51,7 +51,13 @@ SHARING = SharedTrainingMaster(
     warm_up=1,
     **QUICK,
 )
-MASTERS = {**IN_STEP, "sharing": SHARING}
+OVERLAPPING = {
+    f"overlapping {dealing}": ParameterAveragingTrainingMaster(
+        averaging_frequency=3, overlap=True, dealing=dealing, **QUICK
+    )
+    for dealing in ("balanced", "fixed")
+}
+MASTERS = {**IN_STEP, **OVERLAPPING, "sharing": SHARING}
 
 
 class Killing(Exception):
@@ -152,6 +158,30 @@ def test_a_run_that_was_killed_amid_an_epoch_ends_with_the_same_bits(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_overlapping_members_of_one_speed_stand_behind_whole_rounds(monkeypatch, seed):
+    standing = Standing()
+    members = (monkeypatch, seed, OVERLAPPING["overlapping fixed"], workers(3))
+    simulate(*members, data_of(seed), listeners=[standing], epochs=EPOCHS)
+    least = [min(at.positions) for at in standing.positions]
+    assert least
+    assert not any(one % 3 for one in least)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", OVERLAPPING)
+def test_an_overlapping_run_goes_on_from_where_it_was_killed(monkeypatch, seed, master):
+    data, how = data_of(seed), {"epochs": EPOCHS, "shuffle": True}
+    members = (monkeypatch, seed, OVERLAPPING[master])
+    standing = Standing(ends_at=1)
+    simulate(*members, workers(2), data, listeners=[standing], **how)
+    how |= resumed_from(standing, data)
+    end = simulate(*members, workers(2), data, **how)
+    assert_fit_is_right(end)
+    assert_phases_end_equal(end)
+    assert end.report.repeated_examples == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("go_on", [1, 2, 3])
 def test_sharing_goes_on_with_what_members_had_not_told(monkeypatch, seed, go_on):
     """No example is trained twice, and none is lost with a residual."""
@@ -181,7 +211,7 @@ def test_whoever_dies_or_is_slow_every_example_is_trained(monkeypatch, seed, mas
         listeners=[Standing()],
     )
     assert_fit_is_right(outcome)
-    if master in IN_STEP:
+    if master != "sharing":
         assert_phases_end_equal(outcome)
 
 
