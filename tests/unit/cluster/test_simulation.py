@@ -284,12 +284,18 @@ def test_a_death_at_the_end_of_a_phase_loses_only_what_was_not_sent(monkeypatch)
     assert_fit_is_right(disturbed_fit(monkeypatch, 1585, sharing))
 
 
-def test_what_a_peer_left_alone_takes_for_its_own_was_not_sent():
+@pytest.mark.parametrize("is_left_in_a_phase", [True, False])
+def test_what_a_peer_left_alone_takes_for_its_own_was_not_sent(is_left_in_a_phase):
     params = np.zeros(3, np.float32)
     peer = WatchedPeer(GradientSharingPeer(sharing(random.Random(1)), params))
     peer.begin(0, frozenset({1}))
     params += [1, 0, 2]
-    peer.left(1)
+    if is_left_in_a_phase:
+        peer.left(1)
+    else:
+        peer.return_to_base()
+        peer.begin(1, frozenset())
+    np.testing.assert_array_equal(params, [1, 0, 2])
     np.testing.assert_array_equal(-sum(peer.unsent), params)
 
 
