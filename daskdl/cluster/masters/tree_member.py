@@ -105,7 +105,8 @@ class TreeMember:
             return frozenset()
         others = frozenset(self._tree.alive) - {self._rank}
         if self._is_root and not self._reigns:
-            return others - self._standings.keys()
+            # With all standings, the base of the furthest is still on its way.
+            return others - self._standings.keys() or self._further
         missing = frozenset(rank for rank in others if not self._taken_of(rank).ends)
         return missing or others
 
@@ -345,6 +346,12 @@ class TreeMember:
         """Of which reign we wait for a base; as a new root, of any."""
         return -1 if self._is_root else self._tree.reign
 
+    @property
+    def _further(self) -> frozenset[int]:
+        """Members whose bases are further than ours, as they told a new root."""
+        ours = (self._reign, self._number)
+        return frozenset(r for r, theirs in self._standings.items() if theirs > ours)
+
     def _stand_before(self, rank: int) -> None:
         self._send(
             rank,
@@ -397,9 +404,7 @@ class TreeMember:
         others = set(self._tree.alive) - {self._rank}
         if self._reigns or others - self._standings.keys():
             return
-        ours = (self._reign, self._number)
-        further = [rank for rank in others if self._standings[rank] > ours]
-        if further:
+        if further := self._further:
             self._stand_before(max(further, key=self._standings.__getitem__))
             return
         self._reign, self._number = self._tree.reign, 0

@@ -42,6 +42,7 @@ from daskdl.training.state import (
     state_of,
 )
 from tests.unit.cluster.simulation_bus import SimulatedBus, SimulatedTopic
+from tests.unit.cluster.simulation_residuals import WatchedPeer
 from tests.unit.cluster.simulation_world import Actor, Killed, World
 from tests.unit.cluster.tally_network import TallyNetwork, copied
 
@@ -105,29 +106,7 @@ class Worker:
     is_dead: bool = False
     orders: int = 0
     went_in: int = -1  # which phase
-    peer: Any = None  # of gradient sharing
-    taken_in: list[Any] = field(default_factory=list)  # residuals at ends of phases
-    ending: list[Any] = field(default_factory=list)  # what the last phase ended with
-
-    @property
-    def unsent(self) -> list[Any]:
-        """What was trained and not sent: the residual, and what it was before."""
-        return [] if self.peer is None else [self.peer.residual, *self.taken_in]
-
-
-class EndingPeer:
-    """Keeps what a peer ends a phase with: gone from its residual, not yet arrived."""
-
-    def __init__(self, peer: Any, ending: list[Any]) -> None:
-        self._peer = peer
-        self._ending = ending
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._peer, name)
-
-    def end(self, position: int) -> Any:
-        self._ending[:] = [self._peer.residual.copy()]
-        return self._peer.end(position)
+    peer: WatchedPeer | None = None  # of gradient sharing
 
 
 class SimulatedMailbox(Mailbox):
@@ -168,8 +147,6 @@ class SimulatedCluster:
         if what == "finished":
             vectors = (worker.network.params.copy(), worker.network.iteration_count)
             self.snapshots.setdefault(values["phase"], {})[rank] = vectors
-            # The last one there takes its residual in, and may die then.
-            worker.taken_in += [vector.copy() for vector in worker.unsent[:1]]
         if worker.is_there:
             # What a worker sent before it died arrives before the news of its death.
             self.queue.append(MemberReport(rank, what, values))
@@ -228,8 +205,7 @@ class SimulatedCluster:
                 spec, worker.rank, network, peers, worker.mailbox, topic
             )
             if sharing:
-                worker.peer = peers._peer
-                peers._peer = EndingPeer(peers._peer, worker.ending)
+                worker.peer = peers._peer = WatchedPeer(peers._peer)
             member.report("ready", host=worker.host)
             self.world.pause()
             trained = member.run()

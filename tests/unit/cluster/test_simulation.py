@@ -18,6 +18,7 @@ from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.plain_mesh import PlainMesh
 from daskdl.cluster.exchanges.tree_mesh import TreeMesh
 from daskdl.cluster.masters import options
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
     BlockMomentumTrainingMaster,
@@ -30,6 +31,7 @@ from daskdl.encoding.residual import NoOpResidualPostProcessor
 from daskdl.errors import WorkerLostError
 from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 from tests.unit.cluster.simulation_cluster import Fate, Worker, numbered_data, simulate
+from tests.unit.cluster.simulation_residuals import WatchedPeer
 from tests.unit.cluster.tally_network import TallyNetwork
 
 QUICK = range(10)
@@ -207,9 +209,9 @@ def assert_fit_is_right(outcome):
     """What must hold whoever died when."""
     if outcome.error is not None:
         raise outcome.error
-    # Sharing: what a dead worker had not sent is lost with it, or on its way.
-    gone = [w for w in outcome.cluster.workers if not w.is_there]
-    unsent = sum(abs(vector) for w in gone for vector in (*w.unsent, *w.ending))
+    # Sharing: what a worker that went had not sent is lost with it, or on its way.
+    gone = [w.peer for w in outcome.cluster.workers if w.peer and not w.is_there]
+    unsent = sum(abs(vector) for peer in gone for vector in peer.unsent)
     results = [outcome.network, *(w.actor.result for w in outcome.survivors)]
     for result in results:
         trained = result.params - held_by_survivors(outcome)
@@ -220,7 +222,7 @@ def assert_fit_is_right(outcome):
 
 def held_by_survivors(outcome):
     """Return what is trained and was never sent: the updates in the residuals."""
-    return sum(vector for w in outcome.survivors for vector in w.unsent[:1])
+    return sum(w.peer.residual for w in outcome.survivors if w.peer)
 
 
 def assert_epochs_are_counted(outcome, epochs):
@@ -280,6 +282,28 @@ def test_whoever_dies_every_example_is_trained(monkeypatch, seed, master):
 def test_a_death_at_the_end_of_a_phase_loses_only_what_was_not_sent(monkeypatch):
     """Its whole residual is on its way then, and nowhere else."""
     assert_fit_is_right(disturbed_fit(monkeypatch, 1585, sharing))
+
+
+@pytest.mark.parametrize("is_left_in_a_phase", [True, False])
+def test_what_a_peer_left_alone_takes_for_its_own_was_not_sent(is_left_in_a_phase):
+    params = np.zeros(3, np.float32)
+    peer = WatchedPeer(GradientSharingPeer(sharing(random.Random(1)), params))
+    peer.begin(0, frozenset({1}))
+    params += [1, 0, 2]
+    if is_left_in_a_phase:
+        peer.left(1)
+    else:
+        peer.return_to_base()
+        peer.begin(1, frozenset())
+    np.testing.assert_array_equal(params, [1, 0, 2])
+    np.testing.assert_array_equal(-sum(peer.unsent), params)
+
+
+def test_who_is_given_up_and_outlives_the_others_loses_only_what_was_not_sent(
+    monkeypatch,
+):
+    """It hears them leave, and takes for its own what it had not sent."""
+    assert_fit_is_right(disturbed_fit(monkeypatch, 2831, sharing_over_a_tree))
 
 
 def test_a_death_during_the_finish_changes_no_survivor(monkeypatch):

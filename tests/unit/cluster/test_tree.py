@@ -319,6 +319,26 @@ def test_nobody_is_awaited_when_the_phase_is_over():
     assert [members[rank].awaited for rank in range(5)] == [frozenset()] * 5
 
 
+def test_a_new_root_waits_for_the_base_of_the_furthest():
+    """It ends the phase with the others' updates, which that base has."""
+    world = TreeWorld(3, 1, fan_out=2)
+    for rank, member in world.members.items():
+        member.tell(frozenset({(rank, 1)}), position=1, ends=True)
+    for rank in (1, 2):
+        world.deliver(rank, 0)
+    world.deliver(0, 2)
+    world.lose(0, 1)
+    for rank in (2, 1):
+        world.members[rank].left([0])
+    heir = world.members[1]
+    world.deliver(2, 1)
+    assert heir.awaited == {2}
+    world.deliver(1, 2)
+    world.deliver(2, 1)
+    assert heir.is_over
+    assert world.replicas[1].in_base == {(0, 1), (1, 1), (2, 1)}
+
+
 def test_whoever_is_behind_a_slow_member_is_as_slow():
     world = TreeWorld(7, 1, fan_out=2)
     for rank, member in world.members.items():

@@ -146,10 +146,14 @@ class TreeWorld:
     def _take(self, source: int, target: int) -> None:
         line = self._lines[source, target]
         message = line.popleft()
+        member = self.members[target]
         if message is GONE:
-            self.members[target].left([source])
+            member.left([source])
         else:
-            self.members[target].receive(source, message)
+            member.receive(source, message)
+        # Whoever awaits nobody returns from the phase with the base that it has.
+        has_told = self.told[target] == self.to_tell[target]
+        assert member.is_over or member.awaited or not has_told
 
     def _sender(self, rank: int) -> Callable[[int, Any], None]:
         return lambda target, message: self._put(rank, target, message)
