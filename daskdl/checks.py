@@ -7,6 +7,7 @@ is used.
 """
 
 import difflib
+import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -20,8 +21,8 @@ _LONGEST_NAME = 255
 
 
 def check_positive(who: str, option: str, value: float) -> float:
-    """Refuse a number that is not greater than 0."""
-    if not _is_number(value) or not value > 0:
+    """Refuse a number that is not greater than 0, or infinite."""
+    if not _is_number(value) or not 0 < value < math.inf:
         raise OptionError(f"{who}: {option} must be > 0, got {value!r}.")
     return value
 

@@ -193,6 +193,13 @@ class Training(Conf):
             "alone will lead."
         ),
     ] = None
+    outer_alignment: Annotated[
+        bool | None,
+        Field(
+            description="block_momentum, diloco: momentum counts as far as a round "
+            "goes in the direction of the earlier ones."
+        ),
+    ] = None
     matrix_rank: Annotated[
         Count | None, Field(description="powersgd: rank of a gradient that travels.")
     ] = None

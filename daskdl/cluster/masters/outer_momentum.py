@@ -4,6 +4,7 @@ Element by element in a fixed order: members that hold the same mean, base and v
 end with the same bits, whatever machine they are on.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,9 +19,14 @@ class OuterMomentum:
 
     With `gain` the mean less the parameters that all had at the start of a round::
 
-        velocity = momentum * velocity + gain
-        step = gain + momentum * velocity    # or with nesterov=False: velocity
+        alignment = max(0, cosine(velocity, gain))    # or 1
+        before, velocity = momentum * velocity, momentum * velocity + gain
+        step = gain + alignment * momentum * velocity
+        step = gain + alignment * before              # with nesterov=False
         params = base + learning_rate * step
+
+    Rounds that lead here and there, as where the rate is high for the task, have a low
+    alignment: momentum would carry on what the mean has just taken out.
 
     Parameters
     ----------
@@ -49,6 +55,7 @@ class OuterMomentum:
         self._momentum = master.outer_momentum
         self._rate = master.outer_learning_rate
         self._nesterov = master.outer_nesterov
+        self._aligns = master.outer_alignment
         self._running = [slice(slot.offset, slot.stop) for slot in running_slots]
         self._velocity = velocity
         self._base: FloatArray = np.empty(0)
@@ -68,11 +75,14 @@ class OuterMomentum:
         for span in self._running:
             gain[span] = 0
         momentum, rate = (mean.dtype.type(v) for v in (self._momentum, self._rate))
-        velocity = gain.copy()
+        # Of the first round there is nothing to be aligned with.
+        before, weight = np.zeros_like(gain), mean.dtype.type(not self._aligns)
         if self._velocity is not None:
-            velocity += momentum * self._velocity
-        step = gain + momentum * velocity if self._nesterov else velocity
-        self._velocity = velocity
+            before = momentum * self._velocity
+            if self._aligns:
+                weight = mean.dtype.type(alignment(self._velocity, gain))
+        self._velocity = before + gain
+        step = gain + weight * (momentum * self._velocity if self._nesterov else before)
         # Added to the mean: rate 1 without momentum leaves its very bits.
         onward: FloatArray = mean + (rate * step - gain)
         return onward
@@ -84,3 +94,15 @@ class OuterMomentum:
     def forget(self) -> None:
         """Begin without a direction: a member has trained alone."""
         self._velocity = None
+
+
+def alignment(velocity: FloatArray, gain: FloatArray) -> float:
+    """Return the cosine of two directions, (n,) each; 0 where they are apart.
+
+    To hundredths, so that members whose processors add up otherwise have the same.
+    """
+    squares = [float(np.dot(x, x)) for x in (velocity, gain)]
+    if not all(squares):
+        return 0.0
+    cosine = float(np.dot(velocity, gain)) / math.sqrt(squares[0] * squares[1])
+    return max(0.0, round(cosine, 2))

@@ -33,7 +33,10 @@ def test_after_every_iteration_it_is_nesterov_momentum_on_twice_the_batch(
     )
     # On a busy machine the faster of two would train several minibatches a round.
     master = BlockMomentumTrainingMaster(
-        averaging_frequency=1, outer_momentum=0.8, dealing="fixed"
+        averaging_frequency=1,
+        outer_momentum=0.8,
+        outer_alignment=False,
+        dealing="fixed",
     )
     inner = network(updater=Sgd(learning_rate=0.05), dtype="float64")
     front = DaskMultiLayer(clients(2), inner, master)

@@ -88,6 +88,7 @@ def test_two_members_apply_each_example_once_at_an_outer_rate_of_2(
         outer_learning_rate=2.0,
         outer_momentum=momentum,
         outer_nesterov=False,
+        outer_alignment=False,
         dealing="fixed",
         worker_prefetch_num_batches=0,
     )

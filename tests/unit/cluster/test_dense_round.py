@@ -24,9 +24,9 @@ def plain_average(ranks, number, sizes, examples):
     """The mean as one process makes it, in rank order."""
     means = []
     for vectors in zip(*(vectors_of(r, number, sizes) for r in ranks), strict=True):
-        mean = vectors[0] * np.float64(examples[0] / sum(examples))
+        mean = vectors[0].copy()
         for vector, count in zip(vectors[1:], examples[1:], strict=True):
-            mean += vector * np.float64(count / sum(examples))
+            mean += (vector - vectors[0]) * np.float64(count / sum(examples))
         means.append(mean)
     return means
 
@@ -168,3 +168,11 @@ def test_what_vectors_come_to(combine, expected):
     out = np.empty(2)
     combine(VECTORS, [1, 2, 5], out)
     np.testing.assert_array_equal(out, expected)
+
+
+def test_the_mean_of_equals_is_equal_to_the_bit(rng):
+    """Parameters that are frozen stay what they are, whatever the weights."""
+    vector = rng.standard_normal(1000).astype(np.float32)
+    out = np.empty_like(vector)
+    weighted_mean([vector, vector.copy(), vector.copy()], [5, 3, 7], out)
+    np.testing.assert_array_equal(out, vector)

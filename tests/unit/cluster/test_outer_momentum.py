@@ -9,7 +9,7 @@ from daskdl.cluster.masters.options import (
     BlockMomentumTrainingMaster,
     DiLoCoTrainingMaster,
 )
-from daskdl.cluster.masters.outer_momentum import OuterMomentum
+from daskdl.cluster.masters.outer_momentum import OuterMomentum, alignment
 
 N = 7
 
@@ -37,7 +37,10 @@ def test_it_is_block_momentum_as_the_paper_has_it(gains):
         delta = eta * delta + zeta * gain
         expected.append(expected[-1] + delta)
     master = BlockMomentumTrainingMaster(
-        outer_momentum=eta, outer_learning_rate=zeta, outer_nesterov=False
+        outer_momentum=eta,
+        outer_learning_rate=zeta,
+        outer_nesterov=False,
+        outer_alignment=False,
     )
     outer = OuterMomentum(master)
     np.testing.assert_allclose(reached(outer, np.ones(N), gains), expected)
@@ -54,7 +57,9 @@ def test_it_is_nesterov_block_momentum_as_the_paper_has_it(gains):
         delta = eta * delta + zeta * gain
         model = model + delta
         expected.append(model + eta * delta)
-    master = BlockMomentumTrainingMaster(outer_momentum=eta, outer_learning_rate=zeta)
+    master = BlockMomentumTrainingMaster(
+        outer_momentum=eta, outer_learning_rate=zeta, outer_alignment=False
+    )
     outer = OuterMomentum(master)
     np.testing.assert_allclose(reached(outer, np.ones(N), gains), expected)
 
@@ -71,6 +76,33 @@ def test_it_is_the_outer_optimizer_of_diloco(gains):
     np.testing.assert_allclose(
         reached(OuterMomentum(master), np.ones(N), gains), expected
     )
+
+
+@pytest.mark.parametrize("nesterov", [True, False])
+def test_momentum_counts_as_far_as_rounds_are_aligned(nesterov):
+    master = BlockMomentumTrainingMaster(outer_momentum=0.5, outer_nesterov=nesterov)
+    outer = OuterMomentum(master)
+    east, north_east, west = np.eye(2)[0], np.ones(2), -np.eye(2)[0]
+    at = reached(outer, np.zeros(2), [east, north_east, west])
+    steps = np.diff(at, axis=0)
+    np.testing.assert_array_equal(steps[0], east, "there was no direction before")
+    velocity = 0.5 * east + north_east
+    carried_on = 0.71 * (0.5 * velocity if nesterov else 0.5 * east)
+    np.testing.assert_allclose(steps[1], north_east + carried_on)
+    np.testing.assert_allclose(steps[2], west, err_msg="they are apart")
+
+
+@pytest.mark.parametrize(
+    ("velocity", "gain", "expected"),
+    [
+        ([1, 0], [2, 0], 1),
+        ([1, 0], [-1, 0], 0),
+        ([0, 0], [1, 0], 0),
+        ([3, 4], [1, 0], 0.6),
+    ],
+)
+def test_an_alignment_is_a_cosine(velocity, gain, expected):
+    assert alignment(np.array(velocity, "f4"), np.array(gain, "f4")) == expected
 
 
 def test_without_momentum_at_rate_1_it_is_averaging_to_the_bit(gains):
@@ -92,7 +124,7 @@ def test_the_mean_stays_as_it_is(gains):
 def test_running_statistics_become_their_mean(gains):
     """A variance that falls for some rounds would become negative by momentum."""
     slot = SimpleNamespace(offset=2, stop=4)
-    outer = OuterMomentum(BlockMomentumTrainingMaster(), [slot])
+    outer = OuterMomentum(DiLoCoTrainingMaster(), [slot])
     at = np.full(N, 8.0, np.float32)
     for _ in range(3):
         outer.begin(at)
