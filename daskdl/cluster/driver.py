@@ -279,7 +279,8 @@ class Driver:
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
         if not timeout_s or not self._kept.go_back(is_memory_full=is_full):
             raise WorkerLostError(*error.args) from error
-        logger.warning("%s Workers are waited for, %g s at most.", error, timeout_s)
+        what = str(error).removesuffix(SESSION_ADVICE).rstrip()
+        logger.warning("%s Workers are waited for, %g s at most.", what, timeout_s)
         if not self._members.start_again(state, timeout_s):
             raise WorkerLostError(*error.args) from error
         self._phase += 1

@@ -217,7 +217,7 @@ class ClusterNetwork(Generic[N]):
         resumed = None if resume is None else resumed_run(who, resume, self.network)
         if resumed is not None and resumed.is_complete(who, epochs):
             self._take_over(resumed)
-            self.last_fit = resumed.state.report
+            self.last_fit = self.network.last_fit = resumed.state.report
             return self.network
         used = (
             chosen_normalizer(who, self.normalizer, normalizer)
@@ -273,7 +273,7 @@ class ClusterNetwork(Generic[N]):
                     states=states,
                 )
             )
-            self.last_fit = driver.report
+            self.last_fit = self.network.last_fit = driver.report
             start_at = RunPosition() if resumed is None else resumed.state.position
             driver.fit(epochs, shuffle=shuffle, start_at=start_at)
             self._threshold = driver.threshold
