@@ -214,11 +214,9 @@ class ClusterNetwork(Generic[N]):
         check_type(who, "shuffle", shuffle, bool)
         hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
-        resumed = None if resume is None else resumed_run(who, resume, self.network)
-        if resumed is not None and resumed.is_complete(who, epochs):
-            self._take_over(resumed)
-            self.last_fit = self.network.last_fit = resumed.state.report
-            return self.network
+        resumed = (
+            None if resume is None else resumed_run(who, resume, self.network, epochs)
+        )
         used = (
             chosen_normalizer(who, self.normalizer, normalizer)
             if resumed is None
@@ -246,15 +244,19 @@ class ClusterNetwork(Generic[N]):
                 master=self._master.in_words(),
                 data=prepared.fingerprint,
             )
-            # A fit that fails leaves nothing to go on with.
-            kept, self._kept = self._kept, KeptStates()
-            states: States = kept.of(self.network)
             if resumed is not None:
                 resumed.check(who, plan)
                 self._take_over(resumed)
-                states = resumed.state.members
+                if resumed.is_complete(who, epochs):
+                    self.last_fit = self.network.last_fit = resumed.state.report
+                    return self.network
             elif used is not None:
                 self.normalizer = used
+            # A fit that fails leaves nothing to go on with.
+            kept, self._kept = self._kept, KeptStates()
+            states: States = (
+                kept.of(self.network) if resumed is None else resumed.state.members
+            )
             tell("starting on the workers, which compile what is new")
             held.enter_context(self._scheduler_must_answer(SESSION_ADVICE))
             driver = held.enter_context(

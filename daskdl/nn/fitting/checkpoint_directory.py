@@ -111,7 +111,8 @@ class CheckpointDirectory:
         self._keep_last = keep_last
         self._fs, self._path = filesystem(self.url)
         self._numbers: list[int] = []  # of this run, in order
-        self._surplus: list[str] = []  # of other runs, and what they did not complete
+        # Of other runs, what they did not complete, and what was replaced.
+        self._surplus: list[str] = []
         self._next = 1
 
     def holds(self, checkpoint: str | None) -> bool:
@@ -144,13 +145,18 @@ class CheckpointDirectory:
         self._surplus += filter(_UNFINISHED.fullmatch, entries)
         self._next = 1 + max(map(_number, found), default=0)
 
-    def add(self, write: Callable[[str], object]) -> str:
+    def add(
+        self, write: Callable[[str], object], *, replaces_last: bool = False
+    ) -> str:
         """Write the next checkpoint, and remove those that are not kept.
 
         Parameters
         ----------
         write : callable
             Writes the file of that name, at once or not at all.
+        replaces_last : bool
+            Remove the last one of this run, too, which this one stands for. It goes
+            once this one is written: not all stores replace a file at once.
 
         Returns
         -------
@@ -165,6 +171,8 @@ class CheckpointDirectory:
         url = f"{self.url}/{_named(self._next)}"
         make_folder(self.url)
         write(url)
+        if replaces_last:
+            self._surplus.append(_named(self._numbers.pop()))
         self._numbers.append(self._next)
         self._next += 1
         self._prune()

@@ -113,12 +113,11 @@ def fit_here(
     who = f"{type(network).__name__}.fit"
     check_count(who, "epochs", epochs)
     with network.turns.training(who), network.keeping_threads():
-        resumed = None if resume is None else resumed_run(who, resume, network)
+        resumed = None if resume is None else resumed_run(who, resume, network, epochs)
+        task = prepared(network, data, epochs=epochs, resumed=resumed, **how)
         if resumed is not None and resumed.is_complete(who, epochs):
-            resumed.take_over(network)
             network.last_fit = resumed.state.report
             return
-        task = prepared(network, data, epochs=epochs, resumed=resumed, **how)
         train(network, task)
 
 

@@ -13,7 +13,7 @@ from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.checkpoint_directory import CheckpointDirectory, read_newest
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
-from daskdl.nn.fitting.run_state import RunPlan, RunState
+from daskdl.nn.fitting.run_state import RunPlan, RunPosition, RunState
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
@@ -41,7 +41,9 @@ class RunCheckpoint(Listener):
     every_minutes : float, optional
         The same by the clock.
     keep_last : int
-        How many are kept. With one there is none before a damaged one.
+        How many are kept, each of another position of the run: one that is written at
+        the same takes the place of the earlier. With one there is none before a damaged
+        one.
     at_start : bool
         Write one before anything is trained, so that a store that does not take it is
         found out then, and there always is one to go on from.
@@ -76,6 +78,7 @@ class RunCheckpoint(Listener):
         check_type(who, "overwrite", overwrite, bool)
         self._at_start, self._overwrite = at_start, overwrite
         self._iteration, self._time_s = 0, 0.0  # of the last one
+        self._position: RunPosition | None = None  # likewise, if this fit wrote it
         self._begins, self._is_own = True, False
 
     def on_fit_start(self, fit: Fit) -> None:
@@ -95,7 +98,7 @@ class RunCheckpoint(Listener):
                 "or pass overwrite=True to replace it."
             )
         self._directory.begin(fit.resumed_from)
-        self._begins = True
+        self._begins, self._position = True, None
         self._iteration, self._time_s = fit.iteration, time.monotonic()
 
     def iteration_done(self, fit: Fit) -> None:
@@ -113,9 +116,15 @@ class RunCheckpoint(Listener):
         state = fit.run_state()
         writer = writer_of("RunCheckpoint", "checkpoint.safetensors", None)
         self._directory.add(
-            lambda url: writer.save_run(fit.network, url, state.to_dict(), state.arrays)
+            lambda url: writer.save_run(
+                fit.network, url, state.to_dict(), state.arrays
+            ),
+            # Gradient sharing stands at the end of the last epoch a second time, once
+            # all members have all updates.
+            replaces_last=state.position == self._position,
         )
         self._iteration, self._time_s = fit.iteration, time.monotonic()
+        self._position = state.position
 
     def _is_time(self, fit: Fit) -> bool:
         at = fit.position
@@ -175,19 +184,11 @@ class Resumed:
     def is_complete(self, who: str, epochs: int) -> bool:
         """Tell whether the run has nothing left of so many epochs, and log it.
 
-        Raises
-        ------
-        OptionError
-            If it has trained more: the network would not be one of so many epochs.
+        To be asked behind :meth:`check`: of another run nobody wants the network.
         """
-        done = self.state.position.epoch
-        if done > epochs:
-            raise OptionError(
-                f"{who}: epochs must be at least {done}, which the run has trained, "
-                f"got {epochs}. ({self.path})"
-            )
         if not self.state.is_complete(epochs):
             return False
+        done = self.state.position.epoch
         logger.warning(
             "%s: the run is complete, %s: nothing is trained. (%s)",
             who,
@@ -226,7 +227,10 @@ class Resumed:
 
 
 def resumed_run(
-    who: str, path_or_url: str | os.PathLike[str], network: "Network[Any]"
+    who: str,
+    path_or_url: str | os.PathLike[str],
+    network: "Network[Any]",
+    epochs: int,
 ) -> Resumed:
     """Read the checkpoint that `network` is to go on from.
 
@@ -239,6 +243,8 @@ def resumed_run(
         taken.
     network : Network
         Not changed.
+    epochs : int
+        Of the whole run.
 
     Raises
     ------
@@ -247,7 +253,8 @@ def resumed_run(
     FormatError
         If no one is whole.
     OptionError
-        If the configurations differ.
+        If the configurations differ, or the run has trained more epochs: the network
+        would not be one of so many.
     """
     reader = writer_of(who, "checkpoint.safetensors", None)
 
@@ -264,6 +271,11 @@ def resumed_run(
         raise OptionError(
             f"{who}: resume must go on with the network of the run, whose {where} is "
             f"{was!r}, got {came!r}. ({path})"
+        )
+    if (done := resumed.state.position.epoch) > epochs:
+        raise OptionError(
+            f"{who}: epochs must be at least {done}, which the run has trained, "
+            f"got {epochs}. ({path})"
         )
     return resumed
 

@@ -13,6 +13,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.cluster import driver
+from daskdl.errors import ColumnError, OptionError
 from daskdl.formats.checkpoint import load_run
 from daskdl.nn.fitting.checkpoint_directory import read_newest
 
@@ -169,6 +170,43 @@ def test_sharing_that_ends_amid_an_epoch_goes_on_with_its_residuals(
     resumed, arrays = ended_and_resumed(front, many, tmp_path / "run", **how)
     assert [one["residual"].any() for one in arrays] == [True, True]
     assert resumed.evaluate(many).accuracy() == pytest.approx(whole, abs=0.02)
+
+
+def test_a_complete_run_refuses_what_it_was_not_begun_with(
+    cluster_of, network, blobs, tmp_path
+):
+    client, data, folder = cluster_of(2), blobs(400), tmp_path / "run"
+    how = {"epochs": 2, "batch_size": 10}
+
+    def front(master=None):
+        return dl.DaskMultiLayer(client, network(), master)
+
+    def resumed(data=data, master=None, **others):
+        return front(master).fit(data, resume=folder, **{**how, **others})
+
+    whole = front().fit(data, listeners=dl.RunCheckpoint(folder), **how)
+    np.testing.assert_array_equal(resumed().params, whole.params)
+    with pytest.raises(OptionError, match="the master of the run"):
+        resumed(master=dl.ParameterAveragingTrainingMaster())
+    with pytest.raises(OptionError, match="the batch_size of the run, 10, got 20"):
+        resumed(batch_size=20)
+    with pytest.raises(OptionError, match="the data of the run, 400 examples, got 390"):
+        resumed(data.slice(0, 390))
+    with pytest.raises(ColumnError, match="must hold 16 numbers an example, got 15"):
+        resumed(dl.DataSet(data.features[:, 1:], data.labels))
+
+
+def test_each_checkpoint_of_sharing_is_of_another_position(
+    cluster_of, network, blobs, tmp_path
+):
+    dl.DaskMultiLayer(cluster_of(2), network(), dl.SharedTrainingMaster()).fit(
+        blobs(400),
+        epochs=2,
+        batch_size=10,
+        listeners=dl.RunCheckpoint(tmp_path, keep_last=100),
+    )
+    states = [load_run(str(path))[1] for path in sorted(tmp_path.glob("checkpoint-*"))]
+    assert [one["position"]["epoch"] for one in states] == [0, 1, 2]
 
 
 @pytest.mark.slow

@@ -13,11 +13,14 @@ from daskdl.errors import (
     OptionError,
     OutputError,
     OutputExistsError,
+    ShapeError,
     SourceNotFoundError,
 )
 from daskdl.formats.checkpoint import load_run
 from daskdl.nn.fitting.checkpoint_directory import checkpoints_in
-from daskdl.nn.fitting.run_state import RunState
+from daskdl.nn.fitting.events import FitStarted
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.run_state import RunPosition, RunState
 
 HOW = {"epochs": 3, "batch_size": 10, "shuffle": True}
 
@@ -148,6 +151,13 @@ def stopped(network, data, folder, at=7, **how):
         network.fit(data, **{**HOW, **how}, listeners=listeners)
 
 
+def completed(network, data, folder):
+    network.fit(data, **HOW, listeners=dl.RunCheckpoint(folder))
+
+
+BEGUN = pytest.mark.parametrize("begun", [stopped, completed])
+
+
 def test_the_report_goes_on(network, data, folder):
     whole = network.clone().fit(data, **HOW)
     stopped(network.clone(), data, folder)
@@ -187,6 +197,36 @@ def test_a_listener_gets_back_what_it_kept(network, data, folder):
     assert went_on.kept_state() == whole.kept_state()
 
 
+def test_an_epoch_whose_end_broke_off_is_trained_again(network, data, folder):
+    """Else listeners that it did not come to would never hear of its end."""
+
+    class Breaking(dl.Listener):
+        def on_epoch_end(self, fit):
+            if fit.epoch == 2:
+                raise KeyboardInterrupt
+
+    class Hearing(dl.Listener):
+        def __init__(self):
+            self.heard = []
+
+        def on_epoch_end(self, fit):
+            self.heard.append(fit.epoch)
+
+        def kept_state(self):
+            return {"heard": self.heard}
+
+        def restore_state(self, state):
+            self.heard = state["heard"]
+
+    broken = [dl.RunCheckpoint(folder), Breaking(), Hearing()]
+    with pytest.raises(KeyboardInterrupt):
+        network.clone().fit(data, **HOW, listeners=broken)
+    hearing = Hearing()
+    listeners = [dl.RunCheckpoint(folder), hearing]
+    network.fit(data, **HOW, resume=folder, listeners=listeners)
+    assert hearing.heard == [1, 2, 3]
+
+
 def test_a_run_that_a_listener_ended_is_complete(network, data, folder, caplog):
     listeners = [dl.RunCheckpoint(folder), BestScore(patience=1)]
     listeners[1].best = -1.0
@@ -196,9 +236,10 @@ def test_a_run_that_a_listener_ended_is_complete(network, data, folder, caplog):
     assert "a listener ended it after 1 epochs" in caplog.text
 
 
-def test_a_complete_run_returns_at_once(network, data, folder, caplog):
+def test_of_a_complete_run_nothing_is_trained(network, data, folder, caplog):
     whole = network.clone().fit(data, **HOW, listeners=dl.RunCheckpoint(folder))
-    went_on = network.fit(None, epochs=3, resume=folder)
+    went_on = network.fit(data, **HOW, resume=folder)
+    assert went_on.last_fit.examples == 3 * 45
     np.testing.assert_array_equal(went_on.params, whole.params)
     assert "the run is complete, 3 of 3 epochs: nothing is trained" in caplog.text
 
@@ -232,6 +273,33 @@ def names(folder):
 
 def numbered(*numbers):
     return [f"checkpoint-{number:06}.safetensors" for number in numbers]
+
+
+@pytest.mark.parametrize("keep_last", [1, 2])
+def test_a_position_has_one_checkpoint(network, folder, keep_last):
+    """Gradient sharing stands at the end of the last epoch twice."""
+    checkpoint = dl.RunCheckpoint(folder, keep_last=keep_last)
+    fit = Fit([checkpoint], 2, lambda: network)
+    fit.begin(FitStarted(epochs=2))
+    for epoch, iterations in [(1, 6), (2, 12), (2, 14)]:
+        network.iteration_count = iterations
+        fit.stand_still(RunPosition(epoch=epoch))
+    kept = [dl.load(str(folder / name)).iteration_count for name in names(folder)]
+    assert kept == [6, 14][-keep_last:]
+
+
+def test_one_that_is_replaced_stays_until_then(network, folder, monkeypatch):
+    def full(*args, **options):
+        raise OutputError("full")
+
+    fit = Fit([dl.RunCheckpoint(folder, keep_last=1)], 2, lambda: network)
+    fit.begin(FitStarted(epochs=2))
+    fit.stand_still(RunPosition(epoch=2))
+    before = names(folder)
+    monkeypatch.setattr("daskdl.formats.checkpoint.write_output", full)
+    fit.stand_still(RunPosition(epoch=2))
+    assert len(fit.report.failed_checkpoints) == 1
+    assert names(folder) == before
 
 
 @pytest.mark.parametrize("keep_last", [1, 2, 3])
@@ -337,23 +405,34 @@ def test_the_checkpoints_of_another_run_are_overwritten(network, data, folder):
         ),
     ],
 )
-def test_other_arguments_are_refused(network, data, folder, change, message):
-    stopped(network.clone(), data, folder)
+@BEGUN
+def test_other_arguments_are_refused(network, data, folder, begun, change, message):
+    begun(network.clone(), data, folder)
     before = network.params.copy()
     with pytest.raises(OptionError, match=message):
         network.fit(data, **{**HOW, **change}, resume=folder)
     np.testing.assert_array_equal(network.params, before)
 
 
-def test_other_data_are_refused(network, data, examples, folder):
-    stopped(network.clone(), data, folder)
+@BEGUN
+def test_other_data_are_refused(network, data, examples, folder, begun):
+    begun(network.clone(), data, folder)
     with pytest.raises(OptionError, match=r"the data of the run, 45 examples, got 44"):
         network.fit(examples(44), **HOW, resume=folder)
 
 
-def test_data_in_other_partitions_are_refused(network, data, folder):
+@BEGUN
+def test_data_of_another_width_are_refused(network, data, folder, begun):
+    begun(network.clone(), data, folder)
+    narrow = dl.DataSet(data.features[:, 1:], data.labels)
+    with pytest.raises(ShapeError, match=r"got \(45, 4\)"):
+        network.fit(narrow, **HOW, resume=folder)
+
+
+@BEGUN
+def test_data_in_other_partitions_are_refused(network, data, folder, begun):
     parts = [data.slice(0, 20), data.slice(20, 45)]
-    stopped(network.clone(), parts, folder)
+    begun(network.clone(), parts, folder)
     others = [data.slice(0, 25), data.slice(25, 45)]
     with pytest.raises(OptionError, match=r"DataSet 0 with 20 rows, got DataSet 0 w"):
         network.fit(others, **HOW, resume=folder)
