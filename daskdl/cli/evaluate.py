@@ -90,6 +90,8 @@ def command(
         examples_per_s=round(scored.examples / work_s, 1),
         wall_s=round(time.monotonic() - start_s, 3),
         workers=n_workers,
+        lost_workers=tuple(front.last_changes.lost),
+        joined_workers=tuple(front.last_changes.joined),
         model=saved.url,
     )
     metrics.print_table(console)

@@ -101,6 +101,8 @@ def command(
         examples_per_s=round(rows / work_s, 1),
         wall_s=round(time.monotonic() - start_s, 3),
         workers=n_workers,
+        lost_workers=tuple(front.last_changes.lost),
+        joined_workers=tuple(front.last_changes.joined),
         model=saved.url,
         predictions=url,
     )

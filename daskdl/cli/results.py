@@ -115,7 +115,7 @@ class Results:
             workers=len(self.report.workers),
             repeated_examples=self.report.repeated_examples,
             bytes_sent=self.report.bytes_sent,
-            lost_workers=tuple(event.worker for event in self.report.lost),
+            lost_workers=self.report.lost_workers,
             joined_workers=self.report.joined_workers,
             model=model,
         )

@@ -41,6 +41,7 @@ from daskdl.cluster.results import (
     pairs_of,
 )
 from daskdl.cluster.session_members import SESSION_ADVICE
+from daskdl.cluster.worker_changes import WorkerChanges
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import Sink, open_sink
 from daskdl.data.sources.partition import Source
@@ -94,6 +95,8 @@ class ClusterNetwork(Generic[N]):
         As the last fit left it.
     last_fit : FitReport or None
         What the last fit did.
+    last_changes : WorkerChanges
+        Which workers went and came during the last evaluation or prediction.
     """
 
     _kind: type[N]
@@ -129,6 +132,7 @@ class ClusterNetwork(Generic[N]):
             built.normalizer = used
         self.network: N = built
         self.last_fit: FitReport | None = None
+        self.last_changes = WorkerChanges()
         self._client = client
         self._master = training_master or SharedTrainingMaster()
         # Where the last fit left the threshold of gradient sharing, and what workers
@@ -397,8 +401,11 @@ class ClusterNetwork(Generic[N]):
         who = f"{type(self).__name__}.{called}"
         source = self._open(data, given_options(who, options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
+        self.last_changes = changes = WorkerChanges()
         with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
-            scored = score_source(self._client, self.network, source, evaluations, task)
+            scored = score_source(
+                self._client, self.network, source, evaluations, task, changes
+            )
         if not scored.examples:
             raise DataError(f"{source.name}: must hold an example, got none.")
         return scored
@@ -480,8 +487,11 @@ class ClusterNetwork(Generic[N]):
     def _predict(
         self, source: Source, sink: Sink | None, task: InferenceTask
     ) -> list[Predicted]:
+        self.last_changes = changes = WorkerChanges()
         with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
-            return predict_source(self._client, self.network, source, sink, task)
+            return predict_source(
+                self._client, self.network, source, sink, task, changes
+            )
 
     def _workers(
         self,

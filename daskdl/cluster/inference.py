@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.plain_tasks import give_up, run_tasks
 from daskdl.cluster.shared_state import share_state
+from daskdl.cluster.worker_changes import WorkerChanges
 from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
 from daskdl.data.scan import PartitionFacts, scan_partition
@@ -105,10 +106,14 @@ def score_source(
     source: Source,
     evaluations: Sequence[Evaluable],
     task: InferenceTask,
+    changes: WorkerChanges | None = None,
 ) -> Scored:
-    """Evaluate `network` on all of `source`, every evaluation in the same pass."""
+    """Evaluate `network` on all of `source`, every evaluation in the same pass.
+
+    Who goes and comes meanwhile is added to `changes`.
+    """
     empty = [evaluation.new_instance() for evaluation in evaluations]
-    results = _run(client, network, source, score_partitions, empty, task)
+    results = _run(client, network, source, score_partitions, empty, task, changes)
     merged = [evaluation.new_instance() for evaluation in evaluations]
     for result in results:
         for target, part in zip(merged, result.evaluations, strict=True):
@@ -126,9 +131,13 @@ def predict_source(
     source: Source,
     sink: Sink | None,
     task: InferenceTask,
+    changes: WorkerChanges | None = None,
 ) -> list[Predicted]:
-    """Predict all of `source`; the results are in the order of its partitions."""
-    results = _run(client, network, source, predict_partitions, sink, task)
+    """Predict all of `source`; the results are in the order of its partitions.
+
+    Who goes and comes meanwhile is added to `changes`.
+    """
+    results = _run(client, network, source, predict_partitions, sink, task, changes)
     predicted = sorted(
         (entry for result in results for entry in result), key=lambda e: e.index
     )
@@ -321,6 +330,7 @@ def _run(
     function: Callable[..., Any],
     extra: Any,
     task: InferenceTask,
+    changes: WorkerChanges | None,
 ) -> list[Any]:
     numbered = list(enumerate(source.partitions))
     n_groups = GROUPS_PER_WORKER * max(1, len(client.nthreads()))
@@ -350,6 +360,6 @@ def _run(
         ]
 
     try:
-        return run_tasks(client, source.name, len(groups), submit)
+        return run_tasks(client, source.name, len(groups), submit, changes=changes)
     finally:
         give_up(client, shared)

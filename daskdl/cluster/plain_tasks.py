@@ -30,6 +30,7 @@ from daskdl.cluster.placement import (
     release_late,
 )
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heard, heartbeats
+from daskdl.cluster.worker_changes import WorkerChanges
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -82,6 +83,7 @@ class _Where:
     left_out: set[str]
     memory: FullMemory
     deaths: DeathsInARow
+    changes: WorkerChanges = field(default_factory=WorkerChanges)
     # How often a task failed where it ran, of those that came since the start.
     failures: Counter[int] = field(default_factory=Counter)
     restarts: int = 0
@@ -99,6 +101,7 @@ def run_tasks(
     submit: Submit,
     *,
     scanned: Sequence[Partition] = (),
+    changes: WorkerChanges | None = None,
 ) -> list[Any]:
     """Return the results of `n_tasks` plain tasks, in order.
 
@@ -114,6 +117,8 @@ def run_tasks(
         futures. Called again for tasks that must run elsewhere.
     scanned : sequence of Partition, optional
         What each task reads, if it does nothing else.
+    changes : WorkerChanges, optional
+        Who goes and comes is added to it.
 
     Raises
     ------
@@ -126,7 +131,7 @@ def run_tasks(
         Whatever ended a task, unless on a worker that came since: then others do it,
         and from the third time on those that were there from the start.
     """
-    where = _start(client, who, has_batches=not scanned)
+    where = _start(client, who, changes or WorkerChanges(), has_batches=not scanned)
     given: list[Any] = []
     try:
         return _run(client, who, n_tasks, submit, scanned, where, given)
@@ -176,6 +181,8 @@ def _run(
             if not workers:
                 raise
         else:
+            # Others may have done the tasks of one that went since the last look.
+            _tell_gone(who, {*client.nthreads()} - where.left_out, where)
             _let_go(client, generation, futures, given)
             return results
         given += _replace(client, futures, moving, submit(moving, workers))
@@ -224,7 +231,9 @@ def give_up(client: Client, futures: Sequence[Any]) -> None:
             cancel(client, left)
 
 
-def _start(client: Client, who: str, *, has_batches: bool) -> _Where:
+def _start(
+    client: Client, who: str, changes: WorkerChanges, *, has_batches: bool
+) -> _Where:
     name = name_waiting(who, "the tasks start", ANSWER_TIMEOUT_S)
     there = list(client.nthreads())
     left_out: set[str] = set()
@@ -243,6 +252,7 @@ def _start(client: Client, who: str, *, has_batches: bool) -> _Where:
         left_out,
         FullMemory(has_batches=has_batches),
         DeathsInARow(len(there)),
+        changes,
     )
 
 
@@ -367,6 +377,8 @@ def _tell_gone(who: str, there: set[str], where: _Where) -> int:
             address,
             f", {why}" if why else "",
         )
+    where.changes.joined += sorted(where.told_gone & there & {*where.allowed})
+    where.changes.lost += sorted(gone - where.told_gone)
     # Who comes back to its address, and goes again, is named again.
     where.told_gone = gone
     return told
@@ -384,6 +396,7 @@ def _leave_out_silent(
             address,
             where.silence.limit_s,
         )
+    where.changes.lost += sorted({*silent} & {*where.allowed})
     where.left_out.update(silent)
     where.allowed = [a for a in where.allowed if a not in where.left_out]
     if silent and where.allowed:
@@ -444,6 +457,7 @@ async def _let_newcomers_help(
         return
     able, where.asking = where.asking.result(), None
     are_stranded = not there & {*where.allowed} - {*paused}
+    where.changes.joined += sorted({*able} & there)
     where.allowed = sorted({*where.allowed, *able} & there)
     if able and are_stranded:
         raise _TasksMustMoveError
@@ -511,6 +525,7 @@ def _failed_on_newcomers(
             address,
             error,
         )
+    where.changes.lost += sorted(newcomers - where.left_out)
     where.left_out |= newcomers
     where.allowed = [a for a in where.allowed if a not in where.left_out]
     moving = [keys[key] for key in culprits]

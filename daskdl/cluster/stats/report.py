@@ -22,7 +22,12 @@ from daskdl.cluster.stats.style import STYLE
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_columns import ColumnRocs
-from daskdl.nn.fitting.events import FitReport
+from daskdl.nn.fitting.events import (
+    FitReport,
+    WorkerLost,
+    WorkersJoined,
+    WorkersRejoined,
+)
 
 __all__ = ["EvaluationSummary", "render_report"]
 
@@ -251,11 +256,11 @@ def _epochs(report: FitReport) -> str:
 
 
 def _workers(report: FitReport) -> str:
-    lost = {event.worker for event in report.lost}
+    missing = report.missing_workers
     table = _table(
         ("worker", "at the end"),
         (
-            (name, "lost" if name in lost else "there")
+            (name, "lost" if name in missing else "there")
             for name in dict.fromkeys([*report.workers, *report.joined_workers])
         ),
     )
@@ -263,27 +268,30 @@ def _workers(report: FitReport) -> str:
         f"<p>Left out: worker {escape(e.worker)}: {escape(e.reason)}</p>"
         for e in report.left_out
     )
+    if report.worker_events:
+        table += "<h3>Lost and joined workers</h3>" + _table(
+            ("worker", "", "at", "epoch", "dealt again", "may count twice"),
+            map(_worker_row, report.worker_events),
+        )
     if not report.lost:
         return table + "<p>No worker was lost; no example was repeated.</p>"
     return (
-        table
-        + "<h3>Lost workers</h3>"
-        + _table(
-            ("worker", "at", "epoch", "dealt again", "may count twice"),
-            (
-                (
-                    e.worker,
-                    f"{e.time_s:.1f} s",
-                    str(e.epoch),
-                    f"{e.redealt_examples:,}",
-                    f"{e.repeated_examples:,}",
-                )
-                for e in report.lost
-            ),
-        )
-        + f"<p>{report.repeated_examples:,} examples were repeated in all; "
+        f"{table}<p>{report.repeated_examples:,} examples were repeated in all; "
         "none was left out.</p>"
     )
+
+
+def _worker_row(event: WorkerLost | WorkersJoined | WorkersRejoined) -> Sequence[str]:
+    at = f"{event.time_s:.1f} s"
+    if isinstance(event, WorkerLost):
+        redealt, repeated = event.redealt_examples, event.repeated_examples
+        epoch = str(event.epoch)
+        return event.worker, "lost", at, epoch, f"{redealt:,}", f"{repeated:,}"
+    workers = ", ".join(event.workers)
+    if isinstance(event, WorkersJoined):
+        return workers, "joined", at, str(event.epoch), "", ""
+    what = f"all had gone; went on from a snapshot behind epoch {event.epoch}"
+    return workers, what, at, "", "", f"{event.repeated_examples:,}"
 
 
 def _residuals(report: FitReport) -> str:

@@ -196,11 +196,35 @@ class FitReport:
         return sum(event.repeated_examples for event in events)
 
     @property
+    def worker_events(self) -> list[WorkerLost | WorkersJoined | WorkersRejoined]:
+        """What went and came, in order of time."""
+        # Who is lost and comes at once was lost first.
+        return sorted(
+            [*self.lost, *self.joined, *self.rejoined], key=lambda event: event.time_s
+        )
+
+    @property
+    def lost_workers(self) -> tuple[str, ...]:
+        """Workers that went, in this order; one that went twice too."""
+        events = self.worker_events
+        return tuple(each.worker for each in events if isinstance(each, WorkerLost))
+
+    @property
     def joined_workers(self) -> tuple[str, ...]:
         """Workers that came after the start, in this order; one that came twice too."""
-        events: list[WorkersJoined | WorkersRejoined] = [*self.joined, *self.rejoined]
-        in_order = sorted(events, key=lambda event: event.time_s)
-        return tuple(worker for event in in_order for worker in event.workers)
+        came = [each for each in self.worker_events if not isinstance(each, WorkerLost)]
+        return tuple(worker for event in came for worker in event.workers)
+
+    @property
+    def missing_workers(self) -> frozenset[str]:
+        """Workers that went and did not come back."""
+        missing: set[str] = set()
+        for event in self.worker_events:
+            if isinstance(event, WorkerLost):
+                missing.add(event.worker)
+            else:
+                missing.difference_update(event.workers)
+        return frozenset(missing)
 
     def add(self, event: Event) -> None:
         """Add an event to the report."""

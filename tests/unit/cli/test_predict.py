@@ -1,6 +1,7 @@
-"""``daskdl predict`` and ``evaluate``: what is refused before a worker starts."""
+"""``daskdl predict`` and ``evaluate``: what they refuse, and what they tell."""
 
 import contextlib
+import json
 
 import pytest
 import yaml
@@ -10,6 +11,7 @@ from daskdl.cli.main import main
 from daskdl.cluster import connect as connecting
 from daskdl.errors import OptionError
 from daskdl.nn.build import build_network
+from tests.unit.cluster.inline_client import InlineClient
 
 
 @pytest.fixture
@@ -169,3 +171,38 @@ def test_an_option_that_some_data_of_a_job_heed_is_none_of_the_others(runner, fo
     (folder / "job.yaml").write_text(yaml.safe_dump(values))
     result = runner.invoke(main, ["inspect", "job.yaml"])
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+class LosingClient(InlineClient):
+    """A client of two workers, of which one goes before the results come."""
+
+    def __init__(self):
+        super().__init__(answer=self._lose)
+        self._there = {"a": 1, "b": 1}
+
+    def nthreads(self):
+        return dict(self._there)
+
+    def _lose(self, results):
+        del self._there["b"]
+        return results
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate", "model.safetensors", "test"],
+        [*PREDICT, "--key", "id", "--output", "o"],
+    ],
+)
+def test_workers_that_went_are_told(runner, folder, monkeypatch, arguments):
+    @contextlib.contextmanager
+    def connect(options, **how):
+        yield LosingClient()
+
+    monkeypatch.setattr(connecting, "connect", connect)
+    result = runner.invoke(main, [*arguments, "--json"])
+    figures = json.loads(result.stdout)
+    assert figures["workers"] == 2
+    assert figures["lost_workers"] == ["b"]
+    assert "2, 1 lost" in result.stderr

@@ -14,8 +14,10 @@ from distributed.utils_test import async_poll_for, gen_cluster
 
 from daskdl.cluster import placement, plain_tasks
 from daskdl.cluster.bus.probing import Probed
+from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.plain_tasks import run_tasks
 from daskdl.cluster.silent_workers import Heartbeat
+from daskdl.cluster.worker_changes import WorkerChanges
 from daskdl.errors import WorkerLostError
 from tests.unit.cluster.inline_client import InlineClient
 
@@ -51,7 +53,7 @@ class SyncClient:
         return called
 
 
-async def results_of(client, function, items):
+async def results_of(client, function, items, changes=None):
     """Run a task an item, from a thread as a user would."""
     from_thread = SyncClient(client)
     placed = []
@@ -62,7 +64,7 @@ async def results_of(client, function, items):
         return from_thread.map(function, given, pure=False, workers=workers)
 
     results = await asyncio.to_thread(
-        run_tasks, from_thread, "digits", len(items), submit
+        run_tasks, from_thread, "digits", len(items), submit, changes=changes
     )
     return results, placed
 
@@ -197,10 +199,14 @@ def test_tasks_of_a_silent_worker_run_elsewhere():
     @gen_cluster(client=True, nthreads=[("", 1)] * 2)
     async def check(client, scheduler, a, b):
         SILENT.add(b.address)
-        results, placed = await results_of(client, stuck_where_silent, range(4))
+        changes = WorkerChanges()
+        results, placed = await results_of(
+            client, stuck_where_silent, range(4), changes
+        )
         GO.set()
         assert results == [0, 1, 2, 3]
         assert placed[-1][1] == [a.address]
+        assert changes == WorkerChanges(lost=[b.address])
 
     check()
 
@@ -212,14 +218,51 @@ def test_what_fails_on_a_newcomer_runs_elsewhere():
     @gen_cluster(client=True, nthreads=[("", 1)])
     async def check(client, scheduler, a):
         task = partial(failing_on_newcomers, at_start=a.address)
-        running = asyncio.ensure_future(results_of(client, task, range(6)))
+        changes = WorkerChanges()
+        running = asyncio.ensure_future(results_of(client, task, range(6), changes))
         await asyncio.sleep(0.2)
-        async with Worker(scheduler.address):
+        async with Worker(scheduler.address) as newcomer:
             results, placed = await running
         assert results == [0, 1, 2, 3, 4, 5]
+        assert changes == WorkerChanges([newcomer.address], [newcomer.address])
         assert {str(workers) for _, workers in placed[1:]} == {str([a.address])}
 
     check()
+
+
+def waiting(number, seconds):
+    GO.wait(seconds)
+    return number
+
+
+@pytest.mark.usefixtures("go")
+@pytest.mark.parametrize("looks_every_s", [0.05, 3600.0])
+def test_a_worker_that_goes_is_told(monkeypatch, looks_every_s):
+    """Also where all tasks end elsewhere before the next look."""
+    monkeypatch.setattr(plain_tasks, "LOOK_EVERY_S", looks_every_s)
+
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2)
+    async def check(client, scheduler, a, b):
+        task, changes = partial(waiting, seconds=20), WorkerChanges()
+        running = asyncio.ensure_future(results_of(client, task, range(4), changes))
+        await async_poll_for(lambda: b.state.executing, timeout=5)
+        await scheduler.remove_worker(b.address, stimulus_id="test")
+        GO.set()
+        results, _ = await running
+        assert results == [0, 1, 2, 3]
+        assert changes == WorkerChanges(lost=[b.address])
+
+    check()
+
+
+def test_a_worker_that_comes_back_to_its_address_is_told():
+    memory = FullMemory(has_batches=True)
+    where = plain_tasks._Where(
+        None, None, frozenset("ab"), ["a", "b"], set(), memory, None
+    )
+    for there in ({"a"}, {"a", "b"}, {"a"}):
+        plain_tasks._tell_gone("digits", there, where)
+    assert where.changes == WorkerChanges(lost=["b", "b"], joined=["b"])
 
 
 # Else Dask finds that there is memory, and lets it go on.

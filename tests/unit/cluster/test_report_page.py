@@ -16,6 +16,8 @@ from daskdl.nn.fitting.events import (
     ResidualMeasured,
     WorkerLeftOut,
     WorkerLost,
+    WorkersJoined,
+    WorkersRejoined,
 )
 
 VOID = {"meta", "br", "line", "circle", "polyline"}
@@ -166,6 +168,41 @@ def test_a_lost_worker_is_told_with_its_repeated_examples(report):
     shown = page(report)
     assert "worker tcp://b lost at 5.5 s" in shown
     assert "<td>1,320</td><td>32</td>" in shown
+
+
+def test_a_lost_worker_that_came_back_is_there_at_the_end(report):
+    assert "<td>tcp://b</td><td>lost</td></tr>" in page(report)
+    report.add(WorkersJoined(time_s=6.0, epoch=2, workers=("tcp://b",)))
+    shown = page(report)
+    assert "<td>tcp://b</td><td>there</td></tr>" in shown
+    assert "<td>tcp://b</td><td>lost</td></tr>" not in shown
+
+
+def test_workers_are_told_in_order_of_time_and_repeated_examples_add_up(report):
+    report.add(
+        WorkersRejoined(
+            time_s=7.0, epoch=1, workers=("tcp://c", "tcp://d"), repeated_examples=48
+        )
+    )
+    report.add(WorkersJoined(time_s=2.0, epoch=1, workers=("tcp://e",)))
+    rows = re.findall(r"<tr>(?:<td>[^<]*</td>){6}</tr>", _workers_part(page(report)))
+    assert [re.findall(r"<td>([^<]*)</td>", row) for row in rows] == [
+        ["tcp://e", "joined", "2.0 s", "1", "", ""],
+        ["tcp://b", "lost", "5.5 s", "2", "1,320", "32"],
+        [
+            "tcp://c, tcp://d",
+            "all had gone; went on from a snapshot behind epoch 1",
+            "7.0 s",
+            "",
+            "",
+            "48",
+        ],
+    ]
+    assert "80 examples were repeated in all" in page(report)
+
+
+def _workers_part(shown):
+    return shown.partition("Lost and joined workers")[2]
 
 
 def test_a_run_without_losses_says_so(report):

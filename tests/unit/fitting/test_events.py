@@ -3,6 +3,8 @@
 import json
 from dataclasses import asdict
 
+import pytest
+
 from daskdl.nn.fitting.events import (
     CheckpointFailed,
     EpochFinished,
@@ -69,6 +71,32 @@ def test_a_report_of_an_earlier_version_comes_back():
     values = asdict(FitReport())
     del values["joined"]
     assert FitReport.from_dict(values) == FitReport()
+
+
+def lost(worker, time_s):
+    return WorkerLost(
+        time_s=time_s, epoch=1, worker=worker, redealt_examples=0, repeated_examples=0
+    )
+
+
+def test_workers_that_went_are_told_in_order_of_time():
+    report = FitReport(lost=[lost("tcp://b", 2.0), lost("tcp://a", 1.0)])
+    assert report.lost_workers == ("tcp://a", "tcp://b")
+
+
+@pytest.mark.parametrize(
+    ("came_s", "missing"), [(2.0, {"tcp://b"}), (0.5, {"tcp://a", "tcp://b"})]
+)
+@pytest.mark.parametrize("kind", ["joined", "rejoined"])
+def test_a_worker_that_came_back_is_not_missing(kind, came_s, missing):
+    when = {"time_s": came_s, "epoch": 1, "workers": ("tcp://a",)}
+    came = {
+        "joined": WorkersJoined(**when),
+        "rejoined": WorkersRejoined(**when, repeated_examples=0),
+    }
+    report = FitReport(lost=[lost("tcp://b", 3.0), lost("tcp://a", 1.0)])
+    report.add(came[kind])
+    assert report.missing_workers == missing
 
 
 def test_an_event_of_each_kind_is_kept():
