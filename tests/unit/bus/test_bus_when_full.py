@@ -110,10 +110,10 @@ async def test_there_is_room_as_long_as_publishing_does_not_wait(
     client, scheduler, *buses
 ):
     a, b, c = await open_topics(buses, **BOUNDS)
-    while a.has_room(MESSAGE_BYTES, b.me):
-        await in_thread(a.publish, np.ones(SIZE), to=b.me, timeout_s=0.1)
+    assert a.has_room(MESSAGE_BYTES, b.me)
     with pytest.raises(StepTimeoutError):
-        await in_thread(a.publish, np.ones(SIZE), to=b.me, timeout_s=0.1)
+        await publish_until_it_fails(a, np.ones(SIZE), to=b.me, timeout_s=1.0)
+    assert not a.has_room(MESSAGE_BYTES, b.me)
     assert a.has_room(MESSAGE_BYTES, c.me)
     assert not a.has_room(MESSAGE_BYTES)
     await close_topics(b, c, a)
