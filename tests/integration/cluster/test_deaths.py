@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from daskdl.cluster import inference, session_members
+from daskdl.cluster import inference, member_tasks
 from daskdl.cluster.bus import installation
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.session_members import SessionMembers
@@ -37,7 +37,7 @@ RUNS = 25  # of each operation
 # What the client calls at a moment of a fit, and which of the calls it is.
 MOMENTS = {
     "the plugins are put on it": (installation, "call_each", 2),
-    "the network is sent": (session_members, "share_state", 1),
+    "the network is sent": (member_tasks, "share_state", 1),
     "the first order is given": (SessionMembers, "order", 1),
     "the fit is finished": (SessionMembers, "order_all", 2),
 }
