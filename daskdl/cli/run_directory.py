@@ -258,7 +258,10 @@ class RunDirectory:
             return f"model kept: {self.path(MODEL)}"
         with contextlib.suppress(*BROKEN):
             if found := checkpoints_in(self._fs, filesystem(self.here)[1]):
-                return f"checkpoint kept: {self.path(found[0])}"
+                return (
+                    f"checkpoint kept: {self.path(found[0])}; go on with: daskdl run "
+                    f"--resume {self.url}"
+                )
         return None
 
     def finish(self) -> None:

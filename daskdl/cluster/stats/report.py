@@ -270,7 +270,7 @@ def _workers(report: FitReport) -> str:
     )
     if report.worker_events:
         table += "<h3>Lost and joined workers</h3>" + _table(
-            ("worker", "", "at", "epoch", "dealt again", "may count twice"),
+            ("worker", "", "why", "at", "epoch", "dealt again", "may count twice"),
             map(_worker_row, report.worker_events),
         )
     if not report.lost:
@@ -286,12 +286,13 @@ def _worker_row(event: WorkerLost | WorkersJoined | WorkersRejoined) -> Sequence
     if isinstance(event, WorkerLost):
         redealt, repeated = event.redealt_examples, event.repeated_examples
         epoch = str(event.epoch)
-        return event.worker, "lost", at, epoch, f"{redealt:,}", f"{repeated:,}"
+        counted = (f"{redealt:,}", f"{repeated:,}")
+        return event.worker, "lost", event.reason, at, epoch, *counted
     workers = ", ".join(event.workers)
     if isinstance(event, WorkersJoined):
-        return workers, "joined", at, str(event.epoch), "", ""
+        return workers, "joined", "", at, str(event.epoch), "", ""
     what = f"all had gone; went on from a snapshot behind epoch {event.epoch}"
-    return workers, what, at, "", "", f"{event.repeated_examples:,}"
+    return workers, what, "", at, "", "", f"{event.repeated_examples:,}"
 
 
 def _residuals(report: FitReport) -> str:

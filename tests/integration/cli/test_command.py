@@ -130,10 +130,11 @@ def test_a_run_that_is_stopped_releases_its_cluster(long_run, tmp_path, stop, co
     stop(long_run)
     _, told = long_run.communicate(timeout=30)
     _, alive = psutil.wait_procs(workers, timeout=10)
-    checkpoint = max((tmp_path / "run").glob("checkpoint-*.safetensors"))
+    run = tmp_path / "run"
+    checkpoint = max(run.glob("checkpoint-*.safetensors"))
     assert long_run.returncode == code
     assert told.splitlines()[-2:] == [
-        f"checkpoint kept: {checkpoint}",
+        f"checkpoint kept: {checkpoint}; go on with: daskdl run --resume {run}",
         "error: interrupted.",
     ]
     assert "Traceback" not in told

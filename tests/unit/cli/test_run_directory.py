@@ -147,7 +147,7 @@ def test_a_checkpoint_is_kept_beside_an_earlier_run(finished, url):
     keep(second)
     second.leave()
     assert names(url) == {JOB, MODEL}
-    assert second.kept == f"checkpoint kept: {second.path(CHECKPOINT)}"
+    assert second.kept.startswith(f"checkpoint kept: {second.path(CHECKPOINT)}; ")
     assert Path(second.path(CHECKPOINT)).read_text() == "net"
 
 
@@ -228,7 +228,9 @@ def test_a_run_with_a_network_is_kept_at_its_place(directory, url):
     directory.leave()
     assert names(url) == {JOB, CHECKPOINT}
     assert siblings(url) == []
-    assert directory.kept == f"checkpoint kept: {url}/{CHECKPOINT}"
+    assert directory.kept == (
+        f"checkpoint kept: {url}/{CHECKPOINT}; go on with: daskdl run --resume {url}"
+    )
 
 
 def test_folders_in_which_others_put_something_are_kept(directory, tmp_path):
@@ -273,7 +275,8 @@ def test_what_is_kept_is_told(directory, saved, kept):
             directory.save_model(Net())
         else:
             keep(directory, name)
-    assert directory.kept == (kept and f"{kept}{directory.path(saved[-1])}")
+    told = directory.kept and directory.kept.partition(";")[0]
+    assert told == (kept and f"{kept}{directory.path(saved[-1])}")
 
 
 class BrokenNet(Net):

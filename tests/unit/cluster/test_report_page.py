@@ -1,6 +1,7 @@
 """The report of a run as one HTML page."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -185,13 +186,15 @@ def test_workers_are_told_in_order_of_time_and_repeated_examples_add_up(report):
         )
     )
     report.add(WorkersJoined(time_s=2.0, epoch=1, workers=("tcp://e",)))
-    rows = re.findall(r"<tr>(?:<td>[^<]*</td>){6}</tr>", _workers_part(page(report)))
+    report.lost[0] = replace(report.lost[0], reason="its memory was full")
+    rows = re.findall(r"<tr>(?:<td>[^<]*</td>){7}</tr>", _workers_part(page(report)))
     assert [re.findall(r"<td>([^<]*)</td>", row) for row in rows] == [
-        ["tcp://e", "joined", "2.0 s", "1", "", ""],
-        ["tcp://b", "lost", "5.5 s", "2", "1,320", "32"],
+        ["tcp://e", "joined", "", "2.0 s", "1", "", ""],
+        ["tcp://b", "lost", "its memory was full", "5.5 s", "2", "1,320", "32"],
         [
             "tcp://c, tcp://d",
             "all had gone; went on from a snapshot behind epoch 1",
+            "",
             "7.0 s",
             "",
             "",
