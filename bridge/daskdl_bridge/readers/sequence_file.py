@@ -13,7 +13,7 @@ What the bytes of a key or a value mean is in `daskdl_bridge.readers.writables`.
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from daskdl.checks import some
 from daskdl.dl4j.java.counted_stream import CountedStream
@@ -93,7 +93,7 @@ class SequenceFile:
     def __init__(self, stream: Any, name: str) -> None:
         self._scanned = ScannedStream(stream)
         self._name = name
-        self.header = _header(CountedStream(self._scanned, name))
+        self.header = _header(self._counted())
 
     def records(self, span: tuple[int, int] | None = None) -> Iterator[Record]:
         """Yield the records of a span of bytes, all without one; can be called once.
@@ -113,12 +113,17 @@ class SequenceFile:
         self._scanned.skip_to(max(start, self.header.end))
         if start and not self._scanned.find(_ESCAPE + self.header.sync, stop):
             return
-        counted = CountedStream(self._scanned, self._name)
-        counted.offset = self._scanned.offset
+        counted = self._counted()
         if self.header.is_block_compressed:
             yield from _of_blocks(counted, self.header, stop)
         else:
             yield from _one_by_one(counted, self.header, stop)
+
+    def _counted(self) -> CountedStream:
+        # All that it needs of a stream is its `read`.
+        counted = CountedStream(cast("BinaryIO", self._scanned), self._name)
+        counted.offset = self._scanned.offset
+        return counted
 
 
 def _header(counted: CountedStream) -> SequenceHeader:
@@ -231,7 +236,10 @@ def _of_block(
     The lengths are read as they are needed: as numbers they take forty times as much.
     """
     key_lengths, keys, value_lengths, values = buffers
-    keys_read, values_read = _Lengths(key_lengths, keys), _Lengths(value_lengths, values)
+    keys_read, values_read = (
+        _Lengths(key_lengths, keys),
+        _Lengths(value_lengths, values),
+    )
     try:
         for _ in range(n_records):
             yield start, keys_read.take(), values_read.take()

@@ -6,7 +6,7 @@ theirs: ``_c0``, ``_c1`` and so on.
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -42,7 +42,7 @@ _RANGE_BYTES = 32 << 20
 # What Python's objects of a record take beside its bytes.
 _RECORD_BYTES = 100
 
-# Java's mark of serialised objects. Spark's pickle and object files have them as values.
+# Java's mark of serialised objects, which Spark's pickle and object files hold.
 _JAVA_OBJECTS = b"\xac\xed\x00\x05"
 
 # Spark writes a file without records for each partition without any.
@@ -94,9 +94,10 @@ class SequenceReader(TableReader):
     def _table(self, records: list[Record], columns: list[str], part: Part) -> Any:
         types = dict(self.types)
         found = {}
-        for index, name in enumerate((_KEY, _VALUE), start=1):
-            if name in columns:
-                found[name] = self._decoded(records, index, name, part)
+        if _KEY in columns:
+            found[_KEY] = self._decoded(records, 1, _KEY, part)
+        if _VALUE in columns:
+            found[_VALUE] = self._decoded(records, 2, _VALUE, part)
         if self.value_class == RECORD_WRITABLE:
             found |= _columns_of_records(records, len(types) - (_KEY in types), part)
         return pa.table(
@@ -104,21 +105,22 @@ class SequenceReader(TableReader):
         )
 
     def _decoded(
-        self, records: list[Record], index: int, name: str, part: Part
+        self, records: list[Record], index: Literal[1, 2], name: str, part: Part
     ) -> list[Any]:
         class_name = _class_of(self, name)
         writable = writable_of(class_name)
         if writable is None:
             raise _unknown_class(self, name, part)
-        decode, values = writable.decode, []
-        for record in records:
-            try:
-                values.append(decode(record[index]))
-            except ValueError as error:
-                raise CorruptFileError(
-                    f"{_place(part, record)}: {name} must be a whole {class_name}, it "
-                    f"is damaged or of another class: {error}."
-                ) from error
+        stored = (record[index] for record in records)
+        values: list[Any] = []
+        try:
+            values.extend(map(writable.decode, stored))
+        except ValueError as error:
+            place = _place(part, records[len(values)])
+            raise CorruptFileError(
+                f"{place}: {name} must be a whole {class_name}, it is damaged or of "
+                f"another class: {error}."
+            ) from error
         return values
 
 

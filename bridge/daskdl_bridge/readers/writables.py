@@ -1,4 +1,4 @@
-"""Hadoop's Writables: what the bytes of keys and values mean, by the name of their class.
+"""Hadoop's Writables: what the bytes of keys and values mean, by the class's name.
 
 Each has one type of column. Bytes that are left over are refused as well as missing
 ones: whoever subclassed a Writable to add to it means something else.
