@@ -292,12 +292,14 @@ def _array(
     values: list[Any], arrow_type: Any, name: str, records: list[Record], part: Part
 ) -> Any:
     try:
+        # pyarrow cuts off fractions without a word.
+        if pa.types.is_integer(arrow_type) and float in set(map(type, values)):
+            raise pa.ArrowInvalid("a number is not whole")
         return pa.array(values, arrow_type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        place = f"{part.url}: column {name!r}"
         raise ColumnError(
-            f"{place} must hold {arrow_type} as in the first record, a record from "
-            f"offset {records[0][0]} on does not: {error}"
+            f"{part.url}: column {name!r} must hold {arrow_type} as in the first "
+            f"record, one from offset {records[0][0]} on does not: {error}"
         ) from error
 
 

@@ -91,8 +91,8 @@ def test_an_array_has_its_elements_in_the_name_of_its_class():
 )
 def test_each_record_is_in_one_span(name, step):
     data = of_hadoop(name)
-    found = [raw(data, span) for span in spans(len(data), step)]
-    assert sum(found, []) == raw(data)
+    found = [pair for span in spans(len(data), step) for pair in raw(data, span)]
+    assert found == raw(data)
 
 
 @pytest.mark.parametrize("name", ["int_text", "BLOCK_SnappyCodec"])
@@ -106,8 +106,8 @@ def test_spans_share_the_records(name):
 def test_pieces_that_are_read_may_end_anywhere(monkeypatch, piece):
     monkeypatch.setattr(scanned_stream, "_PIECE_BYTES", piece)
     data = of_hadoop("int_text")
-    found = [raw(data, span) for span in spans(len(data), 500)]
-    assert sum(found, []) == raw(data)
+    found = [pair for span in spans(len(data), 500) for pair in raw(data, span)]
+    assert found == raw(data)
 
 
 def test_a_store_without_seek_is_read_up_to_the_span(monkeypatch):
@@ -280,11 +280,10 @@ def test_bytes_that_changed_give_records_or_are_refused(name, at, changed, is_sp
 def check_damaged(data: bytes, span: tuple[int, int] | None = None) -> None:
     """Fail if damaged bytes raise what is no error of data, or give more than is in.
 
-    The lengths of these files are so small that whatever a damaged one claims ends soon.
+    Lengths in these files are so small that whatever a damaged one claims ends soon.
     """
     try:
-        found = raw(data, span)
-    except DataError as error:
-        assert str(error).startswith("x: ")
-    else:
-        assert len(found) <= 1000
+        n_found = len(raw(data, span))
+    except DataError:
+        return
+    assert n_found <= 1000
