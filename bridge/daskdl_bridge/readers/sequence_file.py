@@ -39,7 +39,7 @@ _MARK_LENGTH = -1
 _ESCAPE = b"\xff\xff\xff\xff"
 _SYNC_BYTES = 16
 
-# Of a record, or a buffer of a block: as much as a block of HDFS. Examples are far
+# Of a record, or all buffers of a block: as much as a block of HDFS. Examples are far
 # smaller, and a damaged length claims anything.
 _MOST_BYTES = 128 << 20
 _MOST_NAME_BYTES = 1 << 10
@@ -106,8 +106,8 @@ class SequenceFile:
         Raises
         ------
         CorruptFileError
-            If the file is cut short or damaged, or a record takes more than 128 MiB;
-            with the offset.
+            If the file is cut short or damaged, or a record or a block of them takes
+            more than 128 MiB; with the offset.
         """
         start, stop = (0, sys.maxsize) if span is None else span
         self._scanned.skip_to(max(start, self.header.end))
@@ -201,7 +201,7 @@ def _one_by_one(
         key = counted.take(key_length)
         value = counted.take(length - key_length)
         if header.codec is not None:
-            value = _plain(counted.name, header.codec, value, start)
+            value = _plain(counted.name, header.codec, value, start, _MOST_BYTES)
         yield start, key, value
 
 
@@ -218,39 +218,38 @@ def _of_blocks(
             raise counted.corrupt("a block must begin with -1", str(length), start)
         _take_sync(counted, header)
         n_records = _size(counted, "records of a block", _MOST_BYTES)
-        buffers = [
-            _plain(counted.name, codec, _taken_buffer(counted), start) for _ in range(4)
-        ]
+        buffers = _plain_buffers(counted, codec, start)
         yield from _of_block(counted.name, start, n_records, buffers)
 
 
-def _taken_buffer(counted: CountedStream) -> bytes:
-    return counted.take(_size(counted, "bytes of a block's buffer", _MOST_BYTES))
+def _plain_buffers(counted: CountedStream, codec: str, start: int) -> list[bytes]:
+    buffers, room = [], _MOST_BYTES
+    for _ in range(4):
+        stored = counted.take(_size(counted, "bytes of a block's buffer", _MOST_BYTES))
+        buffers.append(_plain(counted.name, codec, stored, start, room))
+        room -= len(buffers[-1])
+    return buffers
 
 
 def _of_block(
     name: str, start: int, n_records: int, buffers: list[bytes]
 ) -> Iterator[Record]:
-    """Yield the records of a block from its key lengths, keys, value lengths, values.
-
-    The lengths are read as they are needed: as numbers they take forty times as much.
-    """
-    key_lengths, keys, value_lengths, values = buffers
-    keys_read, values_read = (
-        _Lengths(key_lengths, keys),
-        _Lengths(value_lengths, values),
-    )
+    """Yield the records of a block: key lengths, keys, value lengths, values."""
+    keys, values = _Items(*buffers[:2]), _Items(*buffers[2:])
     try:
         for _ in range(n_records):
-            yield start, keys_read.take(), values_read.take()
-        keys_read.check_end()
-        values_read.check_end()
+            yield start, keys.take(), values.take()
+        keys.check_end()
+        values.check_end()
     except ValueError as error:
         raise _damaged_block(name, start, error) from error
 
 
-class _Lengths:
-    """Items behind one another, and their lengths."""
+class _Items:
+    """Items behind one another, and their lengths.
+
+    Those are read as they are needed: a list of numbers takes far more than the bytes.
+    """
 
     def __init__(self, lengths: bytes, items: bytes) -> None:
         self._lengths, self._items = lengths, items
@@ -270,17 +269,19 @@ class _Lengths:
             raise ValueError(f"{left} bytes behind the last of its items")
 
 
-def _plain(name: str, codec: str, data: bytes, start: int) -> bytes:
+def _plain(name: str, codec: str, data: bytes, start: int, most_bytes: int) -> bytes:
     try:
-        return decompressed(codec, data, _MOST_BYTES)
+        return decompressed(codec, data, most_bytes)
     except ValueError as error:
         raise _damaged_block(name, start, error) from error
 
 
 def _damaged_block(name: str, start: int, error: ValueError) -> CorruptFileError:
     return CorruptFileError(
-        f"{name}: the record or block at offset {start} must be whole, it is damaged: "
-        f"{error}. Copy the file again, or have it written anew."
+        f"{name}: the record or block at offset {start} must be whole, and make at "
+        f"most {_MOST_BYTES} bytes, it does not: {error}. Copy the file again, or have "
+        "it written anew, in smaller blocks if it is whole "
+        "(io.seqfile.compress.blocksize)."
     )
 
 

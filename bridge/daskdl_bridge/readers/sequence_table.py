@@ -100,9 +100,9 @@ class SequenceReader(TableReader):
             found[_VALUE] = self._decoded(records, 2, _VALUE, part)
         if self.value_class == RECORD_WRITABLE:
             found |= _columns_of_records(records, len(types) - (_KEY in types), part)
-        return pa.table(
-            {n: _array(found[n], types[n], n, records, part) for n in columns}
-        )
+        made = {n: _array(found[n], types[n], n, records, part) for n in columns}
+        # Where all columns are in the path, one without a name has as many rows.
+        return pa.table(made or {"": pa.nulls(len(records))})
 
     def _decoded(
         self, records: list[Record], index: Literal[1, 2], name: str, part: Part

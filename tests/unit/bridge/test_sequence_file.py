@@ -254,8 +254,17 @@ def test_a_block_of_impossibly_many_records_is_refused():
 
 def test_a_bomb_is_refused_before_it_takes_memory(monkeypatch):
     monkeypatch.setattr(sequence_file, "_MOST_BYTES", 1000)
-    with pytest.raises(CorruptFileError, match=r"more than 1000 bytes when it is"):
+    with pytest.raises(
+        CorruptFileError, match=r"at most 1000 bytes.*: more than 997 by"
+    ):
         raw(plain_blocks(1, b"\x01", b"k", b"\x01", bytes(1001)))
+
+
+def test_the_buffers_of_a_block_share_what_it_may_take(monkeypatch):
+    monkeypatch.setattr(sequence_file, "_MOST_BYTES", 1000)
+    data = plain_blocks(1, vint(499), bytes(499), vint(500), bytes(500))
+    with pytest.raises(CorruptFileError, match=r"more than 495 bytes when it is"):
+        raw(data)
 
 
 @given(st.sampled_from(sorted(EXPECTED)), st.integers(0, 1 << 20))

@@ -190,6 +190,14 @@ def test_a_class_that_is_not_known_is_refused_where_it_is_read(tmp_path):
         open_path(path, features="value", label="key")
 
 
+def test_all_columns_may_be_in_the_path(tmp_path):
+    directory = tmp_path / "group=7"
+    directory.mkdir()
+    labelled(directory / "x.seq")
+    batch = load_one(str(tmp_path), features="group", require_labels=False)
+    assert batch.features.tolist() == [[7]] * 6
+
+
 def test_texts_are_no_features(tmp_path):
     path = write(tmp_path / "x.seq", [], key="IntWritable", value="Text")
     with pytest.raises(ColumnError, match="column 'value' must hold numbers"):
