@@ -40,7 +40,7 @@ _RDD_PART = re.compile(r"part-(?:[mr]-)?(\d+)(?:\.|$)")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One data file, or the lines of it that begin in some of its bytes.
+    """One data file, or the lines or records of it that begin in some of its bytes.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Part:
         What must still hold when the file is read.
     span : (int, int), optional
         Offsets of the first byte and of the one after the last, of those in which the
-        lines begin; all of the file if not given.
+        lines or records begin; all of the file if not given.
     """
 
     url: str

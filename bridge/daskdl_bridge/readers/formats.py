@@ -1,4 +1,8 @@
-"""Formats of files and their readers, by the ending of names or the user's choice."""
+"""Formats of files and their readers, by the ending of names or the user's choice.
+
+Hadoop gives SequenceFiles names without any ending, so that files with such names are
+looked into.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -10,7 +14,15 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import DataError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers import csv, dl4j, json, libsvm, orc, parquet
+from daskdl_bridge.readers import (
+    csv,
+    dl4j,
+    json,
+    libsvm,
+    orc,
+    parquet,
+    sequence_table,
+)
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.lines import FOREIGN_CODECS
 
@@ -34,6 +46,7 @@ FORMATS: Mapping[str, OpenParts] = MappingProxyType(
         "libsvm": libsvm.open_parts,
         "orc": orc.open_parts,
         "parquet": parquet.open_parts,
+        "sequence_file": sequence_table.open_parts,
     }
 )
 """Name of a format to the function that makes partitions of its files."""
@@ -46,6 +59,7 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
             "libsvm": libsvm.summarize_parts,
             "orc": orc.summarize_parts,
             "parquet": parquet.summarize_parts,
+            "sequence_file": sequence_table.summarize_parts,
         }
     )
 )
@@ -67,6 +81,7 @@ _BY_ENDING = {
     "orc": "orc",
     "libsvm": "libsvm",
     "svm": "libsvm",
+    "seq": "sequence_file",
     "bin": "dl4j",
     "zip": "dl4j_batch",
 }
@@ -95,13 +110,16 @@ def format_of(parts: Sequence[Part], options: SourceOptions) -> str:
     OptionError
         If `format` is no format that can be read.
     DataError
-        If names do not tell the format, or tell different ones.
+        If neither names nor the first bytes of the first file without a known ending
+        tell the format, or names tell different ones.
     """
     if options.format is not None:
         return check_one_of("SourceOptions", "format", options.format, FORMATS)
     found: dict[Any, str] = {}
     for part in parts:
         found.setdefault(_format_of_name(part.name), part.url)
+    if None in found and sequence_table.is_sequence_file(found[None], options):
+        found.setdefault("sequence_file", found.pop(None))
     if None in found:
         raise DataError(
             f"{found[None]}: the name must end in one of "

@@ -14,7 +14,13 @@ from daskdl_bridge.readers.columns import ExampleColumns
 from daskdl_bridge.readers.lines import CODECS, has_plain_lines, read_lines
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 
-__all__ = ["LineReader", "partitions_of_lines", "pieces_before", "ranges_of"]
+__all__ = [
+    "LineReader",
+    "cut",
+    "partitions_of_lines",
+    "pieces_before",
+    "ranges_of",
+]
 
 # A range takes some six times its size while it is loaded, which the smallest worker
 # has room for, and makes some blocks of examples. It takes so long to be read that
@@ -116,10 +122,15 @@ def ranges_of(part: Part, options: SourceOptions) -> list[Part]:
     """
     if _too_large(part, options):
         return [part]
-    n_ranges = -(-part.size // _RANGE_BYTES)
-    if n_ranges < 2:
+    return cut(part, _RANGE_BYTES)
+
+
+def cut(part: Part, most_bytes: int) -> list[Part]:
+    """Return spans of a file, of equal size; the file itself if one is enough."""
+    n_spans = -(-part.size // most_bytes)
+    if n_spans < 2:
         return [part]
-    offsets = [part.size * number // n_ranges for number in range(n_ranges + 1)]
+    offsets = [part.size * number // n_spans for number in range(n_spans + 1)]
     return [
         replace(part, span=(start, stop)) for start, stop in itertools.pairwise(offsets)
     ]

@@ -1,0 +1,332 @@
+"""SequenceFiles as tables of the columns ``key`` and ``value``.
+
+Where values are DataVec's records, ``value`` is none, and there is a column for each of
+theirs: ``_c0``, ``_c1`` and so on.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from daskdl.data.blocks import BLOCK_BYTES
+from daskdl.data.row_number import RowNumber
+from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import ColumnError, CorruptFileError, DataError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import check_types, resolve_columns
+from daskdl_bridge.readers.datavec_records import (
+    RECORD_WRITABLE,
+    decode_record,
+    record_types,
+)
+from daskdl_bridge.readers.error_location import naming_damaged_file
+from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
+from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.line_ranges import cut
+from daskdl_bridge.readers.sequence_file import MAGIC, Record, SequenceFile
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader
+from daskdl_bridge.readers.writables import BYTES_WRITABLE, NULL_WRITABLE, writable_of
+from daskdl_bridge.storage import open_input
+
+__all__ = ["SequenceReader", "is_sequence_file", "open_parts", "summarize_parts"]
+
+_FORM = "SequenceFile"
+_KEY, _VALUE = "key", "value"
+
+# What one partition is made of. Its records come in blocks, so that it may be larger
+# than what memory holds; smaller ones would be shared out no better.
+_RANGE_BYTES = 32 << 20
+
+# What Python's objects of a record take beside its bytes.
+_RECORD_BYTES = 100
+
+# Java's mark of serialised objects, which Spark's pickle and object files hold.
+_JAVA_OBJECTS = b"\xac\xed\x00\x05"
+
+# Spark writes a file without records for each partition without any.
+_FILES_LOOKED_AT = 100
+
+
+@dataclass(frozen=True)
+class SequenceReader(TableReader):
+    """Reads columns of SequenceFiles.
+
+    Parameters
+    ----------
+    key_class, value_class : str
+        Of all files.
+    types : tuple of (str, pyarrow.DataType)
+        Of the columns that can be read.
+    """
+
+    key_class: str
+    value_class: str
+    types: tuple[tuple[str, Any], ...]
+
+    def read_blocks(
+        self, part: Part, columns: list[str], options: SourceOptions
+    ) -> Generator[Any, None, None]:
+        """Yield tables of the records of a part, each of the bytes of a block."""
+        with (
+            naming_damaged_file(part.url, _FORM),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = SequenceFile(stream, part.url)
+            self._check_classes(file, part)
+            is_empty = True
+            for records in _gathered(file.records(part.span)):
+                is_empty = False
+                yield self._table(records, columns, part)
+            if is_empty:
+                yield self._table([], columns, part)
+
+    def _check_classes(self, file: SequenceFile, part: Part) -> None:
+        found = (file.header.key_class, file.header.value_class)
+        if found != (self.key_class, self.value_class):
+            raise DataError(
+                f"{part.url}: keys and values must be {self.key_class} and "
+                f"{self.value_class} as in the first file, got {found[0]} and "
+                f"{found[1]}. Name the files of one job."
+            )
+
+    def _table(self, records: list[Record], columns: list[str], part: Part) -> Any:
+        types = dict(self.types)
+        found = {}
+        if _KEY in columns:
+            found[_KEY] = self._decoded(records, 1, _KEY, part)
+        if _VALUE in columns:
+            found[_VALUE] = self._decoded(records, 2, _VALUE, part)
+        if self.value_class == RECORD_WRITABLE:
+            found |= _columns_of_records(records, len(types) - (_KEY in types), part)
+        made = {n: _array(found[n], types[n], n, records, part) for n in columns}
+        # Where all columns are in the path, one without a name has as many rows.
+        return pa.table(made or {"": pa.nulls(len(records))})
+
+    def _decoded(
+        self, records: list[Record], index: Literal[1, 2], name: str, part: Part
+    ) -> list[Any]:
+        class_name = _class_of(self, name)
+        writable = writable_of(class_name)
+        if writable is None:
+            raise _unknown_class(self, name, part)
+        stored = (record[index] for record in records)
+        values: list[Any] = []
+        try:
+            values.extend(map(writable.decode, stored))
+        except ValueError as error:
+            place = _place(part, records[len(values)])
+            raise CorruptFileError(
+                f"{place}: {name} must be a whole {class_name}, it is damaged or of "
+                f"another class: {error}."
+            ) from error
+        return values
+
+
+def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
+    """Make partitions of SequenceFiles; the first record tells the columns.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        A file above 32 MiB makes several partitions. Of a MapFile, its index is no
+        part.
+    options : SourceOptions
+        The columns are ``key`` and ``value``, or those of DataVec's records.
+
+    Raises
+    ------
+    ColumnError
+        If a column does not exist or cannot become numbers.
+    DataError
+        If a column's class is none that can be read, or values are objects of Java or
+        pickles of Python.
+    CorruptFileError
+        If the first file is damaged, as far as its first record.
+    """
+    parts = _without_indices(parts)
+    reader = _reader(parts, options)
+    types = dict(reader.types)
+    names = [*types, *(n for n in (_KEY, _VALUE) if _is_unknown(reader, n))]
+    columns = resolve_columns(options, names, parts[0])
+    for name in columns.all():
+        if name not in types and name not in parts[0].types:
+            raise _unknown_class(reader, name, parts[0])
+    check_types(columns, types, parts[0].url)
+    columns = with_key_type(columns, parts, [types])
+    return [
+        TablePartition(
+            name=piece.place,
+            rows=None,
+            part=piece,
+            reader=reader,
+            columns=columns,
+            options=options,
+            first_row=_first_row(piece),
+        )
+        for part in parts
+        for piece in cut(part, _RANGE_BYTES)
+    ]
+
+
+def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
+    """Tell the columns of SequenceFiles by the first record."""
+    reader = _reader(_without_indices(parts), options)
+    types = {name: type_in_words(kind) for name, kind in reader.types}
+    for name in (_KEY, _VALUE):
+        if _is_unknown(reader, name):
+            types[name] = _class_of(reader, name)
+    return FileSummary(types=types, rows=[None] * len(parts))
+
+
+def is_sequence_file(url: str, options: SourceOptions) -> bool:
+    """Tell whether a file begins as SequenceFiles do."""
+    with (
+        naming_damaged_file(url, _FORM),
+        open_input(url, options.storage_options) as stream,
+    ):
+        return bool(stream.read(len(MAGIC)) == MAGIC)
+
+
+def _without_indices(parts: Sequence[Part]) -> list[Part]:
+    """Leave out the index of each MapFile, a directory of ``data`` and ``index``."""
+    urls = {part.url for part in parts}
+    return [
+        part
+        for part in parts
+        if part.name != "index" or f"{part.url[: -len('index')]}data" not in urls
+    ]
+
+
+def _reader(parts: Sequence[Part], options: SourceOptions) -> SequenceReader:
+    """Make the reader of all files from the first record that there is."""
+    for part in parts[:_FILES_LOOKED_AT]:
+        with (
+            naming_damaged_file(part.url, _FORM),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = SequenceFile(stream, part.url)
+            first = next(file.records(), None)
+        header = file.header
+        if first is not None or header.value_class != RECORD_WRITABLE:
+            break
+    classes = (header.key_class, header.value_class)
+    if first is not None:
+        _refuse_objects(classes, first[2], part)
+    return SequenceReader(*classes, tuple(_types(classes, first, part).items()))
+
+
+def _refuse_objects(classes: tuple[str, str], value: bytes, part: Part) -> None:
+    length_bytes = 4
+    if classes == (NULL_WRITABLE, BYTES_WRITABLE) and value[length_bytes:].startswith(
+        _JAVA_OBJECTS
+    ):
+        raise DataError(
+            f"{part.url}: values must be plain bytes, got objects of Java, or Python's "
+            "in a pickle file of Spark, and to read those may run what code they "
+            "name. Have Spark write Parquet."
+        )
+
+
+def _types(
+    classes: tuple[str, str], first: Record | None, part: Part
+) -> dict[str, Any]:
+    """Return the columns that can be read, and their types."""
+    types = {}
+    for name, class_name in zip((_KEY, _VALUE), classes, strict=True):
+        writable = writable_of(class_name)
+        if writable is not None:
+            types[name] = writable.arrow_type
+    if classes[1] == RECORD_WRITABLE and first is not None:
+        types |= record_types(decode_record(first[2], _place(part, first)))
+    return types
+
+
+def _is_unknown(reader: SequenceReader, name: str) -> bool:
+    class_name = _class_of(reader, name)
+    return class_name != RECORD_WRITABLE and writable_of(class_name) is None
+
+
+def _class_of(reader: SequenceReader, name: str) -> str:
+    return reader.key_class if name == _KEY else reader.value_class
+
+
+def _unknown_class(reader: SequenceReader, name: str, part: Part) -> DataError:
+    return DataError(
+        f"{part.url}: column {name!r} must be of a class that can be read, a Writable "
+        "of Hadoop for a number, text or bytes, or an array named after its elements "
+        f"(DoubleArrayWritable), got {_class_of(reader, name)}. Have the job write one "
+        "of those, or Parquet."
+    )
+
+
+def _gathered(records: Iterator[Record]) -> Iterator[list[Record]]:
+    """Yield as many records at a time as take up the bytes of a block."""
+    held: list[Record] = []
+    nbytes = 0
+    for record in records:
+        held.append(record)
+        nbytes += len(record[1]) + len(record[2]) + _RECORD_BYTES
+        if nbytes >= BLOCK_BYTES:
+            yield held
+            held, nbytes = [], 0
+    if held:
+        yield held
+
+
+def _columns_of_records(
+    records: list[Record], n_columns: int, part: Part
+) -> dict[str, list[Any]]:
+    rows = [decode_record(record[2], _place(part, record)) for record in records]
+    for record, row in zip(records, rows, strict=True):
+        if len(row) != n_columns:
+            raise DataError(
+                f"{_place(part, record)}: must hold {n_columns} values as the first "
+                f"record does, got {len(row)}."
+            )
+    return {f"_c{index}": [row[index] for row in rows] for index in range(n_columns)}
+
+
+def _array(
+    values: list[Any], arrow_type: Any, name: str, records: list[Record], part: Part
+) -> Any:
+    try:
+        # pyarrow cuts off fractions without a word.
+        if pa.types.is_integer(arrow_type) and float in set(map(type, values)):
+            raise pa.ArrowInvalid("a number is not whole")
+        return pa.array(values, arrow_type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise ColumnError(
+            f"{part.url}: column {name!r} must hold {arrow_type} as in the first "
+            f"record, one from offset {records[0][0]} on does not: {error}"
+        ) from error
+
+
+def _place(part: Part, record: Record) -> str:
+    return f"{part.url}: the record at offset {record[0]}"
+
+
+def _first_row(piece: Part) -> RowNumber:
+    return _RowInSpan(piece.span) if piece.span and piece.span[0] else 0
+
+
+@dataclass(frozen=True)
+class _RowInSpan:
+    """The number of a row among those of a span, whose number in the file is unknown.
+
+    Parameters
+    ----------
+    span : (int, int)
+        Bytes of the file.
+    row : int
+    """
+
+    span: tuple[int, int]
+    row: int = 0
+
+    def __add__(self, rows: int, /) -> "_RowInSpan":
+        return replace(self, row=self.row + rows)
+
+    def __str__(self) -> str:
+        return f"{self.row} of bytes {self.span[0]} to {self.span[1]}"

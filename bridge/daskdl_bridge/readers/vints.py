@@ -1,0 +1,59 @@
+"""Hadoop's integers of variable length: small numbers take a byte, none takes nine.
+
+The first byte is the number itself from -112 on. Below it tells how many bytes follow,
+big-endian: -113 to -120 one to eight of a positive number, -121 to -128 one to eight of
+the complement of a negative one.
+"""
+
+from daskdl.dl4j.java.counted_stream import CountedStream
+
+__all__ = ["take_vint", "vint_at"]
+
+_LEAST_PLAIN, _LEAST_POSITIVE = -112, -120
+
+
+def vint_at(data: bytes, start: int) -> tuple[int, int]:
+    """Return the number that begins at an offset, and the offset behind it.
+
+    Raises
+    ------
+    ValueError
+        If the bytes end before.
+    """
+    if start >= len(data):
+        raise ValueError("an integer of variable length is missing at the end")
+    first = _signed(data[start])
+    end = start + 1 + _n_following(first)
+    if end > len(data):
+        raise ValueError("an integer of variable length is cut short")
+    return _number(first, data[start + 1 : end]), end
+
+
+def take_vint(counted: CountedStream) -> int:
+    """Read a number from a stream.
+
+    Raises
+    ------
+    CorruptFileError
+        If the stream ends before.
+    """
+    first = _signed(counted.take(1)[0])
+    n_bytes = _n_following(first)
+    return _number(first, counted.take(n_bytes) if n_bytes else b"")
+
+
+def _signed(byte: int) -> int:
+    return byte - 256 if byte > 127 else byte
+
+
+def _n_following(first: int) -> int:
+    if first >= _LEAST_PLAIN:
+        return 0
+    return (_LEAST_PLAIN if first >= _LEAST_POSITIVE else _LEAST_POSITIVE) - first
+
+
+def _number(first: int, following: bytes) -> int:
+    if first >= _LEAST_PLAIN:
+        return first
+    number = int.from_bytes(following, "big")
+    return number if first >= _LEAST_POSITIVE else ~number
