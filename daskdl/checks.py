@@ -22,8 +22,10 @@ _LONGEST_NAME = 255
 
 def check_positive(who: str, option: str, value: float) -> float:
     """Refuse a number that is not greater than 0, or infinite."""
-    if not _is_number(value) or not 0 < value < math.inf:
+    if not _is_number(value) or not value > 0:
         raise OptionError(f"{who}: {option} must be > 0, got {value!r}.")
+    if math.isinf(value):
+        raise OptionError(f"{who}: {option} must be finite, got {value!r}.")
     return value
 
 

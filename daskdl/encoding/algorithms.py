@@ -91,7 +91,7 @@ class FixedThresholdAlgorithm(ThresholdAlgorithm):
     threshold: float = 1e-3
 
     def __post_init__(self) -> None:
-        _check_finite_positive("FixedThresholdAlgorithm", "threshold", self.threshold)
+        check_positive("FixedThresholdAlgorithm", "threshold", self.threshold)
 
     def next_threshold(
         self, state: ThresholdState, last: LastEncoding | None
@@ -246,15 +246,9 @@ def _where_it_stands(
     return last.threshold, sparsity
 
 
-def _check_finite_positive(who: str, option: str, value: float) -> None:
-    check_positive(who, option, value)
-    if not math.isfinite(value):
-        raise OptionError(f"{who}: {option} must be finite, got {value!r}.")
-
-
 def _check_first(who: str, value: float | None) -> None:
     if value is not None:
-        _check_finite_positive(who, "initial_threshold", value)
+        check_positive(who, "initial_threshold", value)
 
 
 def _check_decay(who: str, value: float) -> None:

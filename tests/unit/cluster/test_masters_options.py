@@ -68,7 +68,7 @@ def test_what_is_no_object_of_the_encoding_is_refused(option):
         ("outer_momentum", -0.1, "from 0 to below 1, got -0.1"),
         ("outer_momentum", "much", "from 0 to below 1, got 'much'"),
         ("outer_learning_rate", 0, "> 0, got 0"),
-        ("outer_learning_rate", math.inf, "> 0, got inf"),
+        ("outer_learning_rate", math.inf, "finite, got inf"),
         ("outer_alignment", "no", "a bool, got str"),
         ("outer_nesterov", "no", "a bool, got str"),
         ("averaging_frequency", 0, "a whole number > 0, got 0"),
