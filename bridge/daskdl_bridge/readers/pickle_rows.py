@@ -1,8 +1,10 @@
 """Objects of Spark's pickle files as rows: what columns there are, and their values."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from daskdl.checks import some
@@ -12,7 +14,7 @@ from daskdl_bridge.readers.pickled_classes import LabeledPoint, PickledArray, Ve
 from daskdl_bridge.readers.pickles import load_pickle
 from daskdl_bridge.readers.vectors import VECTOR
 
-__all__ = ["columns_of_pickles", "pickle_types"]
+__all__ = ["array_of_pickled", "columns_of_pickles", "pickle_types"]
 
 # Of lists within lists.
 _MOST_AXES = 8
@@ -58,7 +60,7 @@ def pickle_types(value: bytes, name: str) -> dict[str, Any]:
 def columns_of_pickles(
     value: bytes, types: dict[str, Any], columns: list[str], name: str
 ) -> dict[str, list[Any]]:
-    """Return what pyarrow takes for the columns of the objects of a record.
+    """Return the values that the columns of the objects of a record have.
 
     Parameters
     ----------
@@ -95,6 +97,30 @@ def columns_of_pickles(
                 )
             found[column].append(_plain(row[column]))
     return found
+
+
+def array_of_pickled(values: list[Any], arrow_type: Any) -> Any:
+    """Return values of a column as a pyarrow.Array, as `pyarrow.array` does.
+
+    That takes arrays of several axes only as lists of small ones, which are larger
+    than the numbers in them.
+    """
+    if not values or not all(_has_axes(one) for one in values):
+        return pa.array(
+            [one.tolist() if _has_axes(one) else one for one in values], arrow_type
+        )
+    made = pa.array(np.concatenate([one.ravel() for one in values]))
+    for axis in reversed(range(values[0].ndim)):
+        lengths = [
+            np.full(math.prod(one.shape[:axis]), one.shape[axis]) for one in values
+        ]
+        offsets = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int32)
+        made = pa.ListArray.from_arrays(pa.array(offsets), made)
+    return made
+
+
+def _has_axes(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 1
 
 
 def _objects(value: bytes, name: str) -> Iterator[Any]:
@@ -151,7 +177,7 @@ def _fits(kind: Any, expected: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, PickledArray):
-        return _rows(value.array)
+        return value.array
     if isinstance(value, Vector):
         is_dense = value.indices is None
         return {
@@ -161,11 +187,6 @@ def _plain(value: Any) -> Any:
             "values": value.values,
         }
     return value
-
-
-def _rows(array: Any) -> Any:
-    """Return arrays of one axis in lists, which pyarrow takes without a loop."""
-    return array if array.ndim == 1 else [_rows(one) for one in array]
 
 
 def _no_value(name: str, column: str, value: Any) -> DataError:

@@ -24,8 +24,8 @@ __all__ = [
 
 StandIn: TypeAlias = Callable[..., Any]
 
-# Beside NumPy's own limit, which depends on its version.
-_MOST_AXES = 8
+# Of films; each takes offsets of Arrow for every element if the others are of length 1.
+_MOST_AXES = 4
 
 _TYPES = frozenset(
     ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
@@ -190,7 +190,9 @@ def _array(code: Any, numbers: Any) -> PickledArray:
         raise ValueError("an array of an unknown class")
     if not {int, float}.issuperset(map(type, numbers)):
         raise ValueError("an array of other things than numbers")
-    return PickledArray(np.array(numbers, code))
+    # What overflows becomes infinite and is refused where infinite numbers are.
+    with np.errstate(over="ignore"):
+        return PickledArray(np.array(numbers, code))
 
 
 def _array_of_bytes(kind: Any, code: Any, form: Any, data: Any) -> PickledArray:

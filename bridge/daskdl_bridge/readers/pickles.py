@@ -288,7 +288,8 @@ def _nbytes(found: Any, most: int) -> int:
         elif isinstance(one, LabeledPoint):
             left.append(one.features)
         elif isinstance(one, Vector):
-            total += 2 * one.values.nbytes
+            total += one.values.nbytes
+            total += 0 if one.indices is None else one.indices.nbytes
         elif isinstance(one, list | tuple | dict):
             total += _ITEM_BYTES * len(one)
             left += one

@@ -27,7 +27,11 @@ from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
 from daskdl_bridge.readers.java_arrays import JAVA_OBJECTS
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.line_ranges import cut
-from daskdl_bridge.readers.pickle_rows import columns_of_pickles, pickle_types
+from daskdl_bridge.readers.pickle_rows import (
+    array_of_pickled,
+    columns_of_pickles,
+    pickle_types,
+)
 from daskdl_bridge.readers.sequence_file import MAGIC, Record, SequenceFile
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.readers.writables import BYTES_WRITABLE, NULL_WRITABLE, writable_of
@@ -334,7 +338,7 @@ def _array(
         # pyarrow cuts off fractions without a word.
         if pa.types.is_integer(arrow_type) and float in set(map(type, values)):
             raise pa.ArrowInvalid("a number is not whole")
-        return pa.array(values, arrow_type)
+        return array_of_pickled(values, arrow_type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise ColumnError(
             f"{part.url}: column {name!r} must hold {arrow_type} as in the first "

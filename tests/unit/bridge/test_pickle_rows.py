@@ -118,6 +118,11 @@ def test_rows_have_the_columns_that_they_name(tmp_path, monkeypatch):
         ([[[1, 2], [3, 4]]], [[[1, 2], [3, 4]]]),
         ([np.arange(4.0).reshape(2, 2)], [[[0, 1], [2, 3]]]),
         ([np.arange(4.0).reshape(2, 2).T], [[[0, 2], [1, 3]]]),
+        (
+            [np.arange(8.0).reshape(2, 2, 2)] * 2,
+            [[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]] * 2,
+        ),
+        ([np.ones((1, 2)), [[2, 3]]], [[[1, 1]], [[2, 3]]]),
         ([np.array([True, False])], [[1, 0]]),
         ([np.arange(2, dtype="f2")], [[0, 1]]),
         ([0.5, 1], [[0.5], [1]]),
@@ -188,6 +193,18 @@ def test_arrays_must_be_of_the_type_of_the_first(tmp_path):
     values = [np.zeros(2, "f4"), np.zeros(2, "f8")]
     path = write(tmp_path / "part-00000", pickled(values))
     with pytest.raises(ColumnError, match="object 1 has list<item: double>"):
+        features_of(path)
+
+
+def test_arrays_must_be_of_the_shape_of_the_first(tmp_path):
+    path = write(tmp_path / "x.seq", pickled([np.zeros((2, 2)), np.zeros((2, 3))]))
+    with pytest.raises(DataError, match="must hold lists of one length"):
+        features_of(path)
+
+
+def test_arrays_with_axes_may_not_be_missing(tmp_path):
+    path = write(tmp_path / "x.seq", pickled([np.zeros((2, 2)), None]))
+    with pytest.raises(DataError, match="'value' must not be null, row 1 is"):
         features_of(path)
 
 
