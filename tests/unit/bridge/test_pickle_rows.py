@@ -204,7 +204,9 @@ def test_arrays_must_be_of_the_shape_of_the_first(tmp_path):
 
 def test_arrays_with_axes_may_not_be_missing(tmp_path):
     path = write(tmp_path / "x.seq", pickled([np.zeros((2, 2)), None]))
-    with pytest.raises(DataError, match="'value' must not be null, row 1 is"):
+    with pytest.raises(
+        DataError, match="'value' must hold a value in every row, row 1 is null"
+    ):
         features_of(path)
 
 
