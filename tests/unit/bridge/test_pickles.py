@@ -298,6 +298,13 @@ def test_long_values_that_stand_many_times_are_refused():
         loaded(pickle.dumps([values] * 10_000))
 
 
+def test_indices_of_vectors_that_stand_many_times_are_counted(monkeypatch):
+    spark_classes.provide(monkeypatch)
+    vector = spark_class("ml.linalg", "SparseVector")(9, list(range(9)) * 1000, [])
+    with pytest.raises(DataError, match="got the same objects too many times"):
+        loaded(pickle.dumps([vector] * 10_000))
+
+
 def test_there_is_a_most_of_containers(monkeypatch):
     monkeypatch.setattr(pickles, "_MOST_CONTAINERS", 100)
     with pytest.raises(DataError, match="got more than 100 containers"):
