@@ -1,7 +1,8 @@
 """SequenceFiles as tables of the columns ``key`` and ``value``.
 
 Where values are DataVec's records, ``value`` is none, and there is a column for each of
-theirs: ``_c0``, ``_c1`` and so on.
+theirs: ``_c0``, ``_c1`` and so on. Where they are pickles of PySpark, the objects in
+those are the rows.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -23,8 +24,14 @@ from daskdl_bridge.readers.datavec_records import (
 )
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
+from daskdl_bridge.readers.java_arrays import JAVA_OBJECTS
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.line_ranges import cut
+from daskdl_bridge.readers.pickle_rows import (
+    array_of_pickled,
+    columns_of_pickles,
+    pickle_types,
+)
 from daskdl_bridge.readers.sequence_file import MAGIC, Record, SequenceFile
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.readers.writables import BYTES_WRITABLE, NULL_WRITABLE, writable_of
@@ -42,8 +49,9 @@ _RANGE_BYTES = 32 << 20
 # What Python's objects of a record take beside its bytes.
 _RECORD_BYTES = 100
 
-# Java's mark of serialised objects, which Spark's pickle and object files hold.
-_JAVA_OBJECTS = b"\xac\xed\x00\x05"
+# What Spark's pickle and object files are of; bytes have their number in front.
+_OBJECT_CLASSES = (NULL_WRITABLE, BYTES_WRITABLE)
+_LENGTH_BYTES = 4
 
 # Spark writes a file without records for each partition without any.
 _FILES_LOOKED_AT = 100
@@ -59,11 +67,14 @@ class SequenceReader(TableReader):
         Of all files.
     types : tuple of (str, pyarrow.DataType)
         Of the columns that can be read.
+    holds_pickles : bool
+        Whether values hold pickles of rows.
     """
 
     key_class: str
     value_class: str
     types: tuple[tuple[str, Any], ...]
+    holds_pickles: bool = False
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
@@ -93,16 +104,28 @@ class SequenceReader(TableReader):
 
     def _table(self, records: list[Record], columns: list[str], part: Part) -> Any:
         types = dict(self.types)
+        if self.holds_pickles:
+            # One more than is asked for: it tells how many rows there are.
+            found = _columns_of_pickles(records, types, columns or [*types][:1], part)
+            n_rows = len(next(iter(found.values())))
+        else:
+            found, n_rows = self._columns(records, columns, part), len(records)
+        made = {n: _array(found[n], types[n], n, records, part) for n in columns}
+        # Where all columns are in the path, one without a name has as many rows.
+        return pa.table(made or {"": pa.nulls(n_rows)})
+
+    def _columns(
+        self, records: list[Record], columns: list[str], part: Part
+    ) -> dict[str, list[Any]]:
         found = {}
         if _KEY in columns:
             found[_KEY] = self._decoded(records, 1, _KEY, part)
         if _VALUE in columns:
             found[_VALUE] = self._decoded(records, 2, _VALUE, part)
         if self.value_class == RECORD_WRITABLE:
-            found |= _columns_of_records(records, len(types) - (_KEY in types), part)
-        made = {n: _array(found[n], types[n], n, records, part) for n in columns}
-        # Where all columns are in the path, one without a name has as many rows.
-        return pa.table(made or {"": pa.nulls(len(records))})
+            n_columns = len(self.types) - (_KEY in dict(self.types))
+            found |= _columns_of_records(records, n_columns, part)
+        return found
 
     def _decoded(
         self, records: list[Record], index: Literal[1, 2], name: str, part: Part
@@ -133,15 +156,16 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         A file above 32 MiB makes several partitions. Of a MapFile, its index is no
         part.
     options : SourceOptions
-        The columns are ``key`` and ``value``, or those of DataVec's records.
+        The columns are ``key`` and ``value``, or those of DataVec's records or of
+        the objects in pickles.
 
     Raises
     ------
     ColumnError
         If a column does not exist or cannot become numbers.
     DataError
-        If a column's class is none that can be read, or values are objects of Java or
-        pickles of Python.
+        If a column's class is none that can be read, or values are objects of Java, or
+        pickles of others than examples.
     CorruptFileError
         If the first file is damaged, as far as its first record.
     """
@@ -209,24 +233,31 @@ def _reader(parts: Sequence[Part], options: SourceOptions) -> SequenceReader:
             file = SequenceFile(stream, part.url)
             first = next(file.records(), None)
         header = file.header
-        if first is not None or header.value_class != RECORD_WRITABLE:
+        classes = (header.key_class, header.value_class)
+        # Those of other classes tell their columns without a record.
+        tells = header.value_class != RECORD_WRITABLE and classes != _OBJECT_CLASSES
+        if first is not None or tells:
             break
-    classes = (header.key_class, header.value_class)
-    if first is not None:
-        _refuse_objects(classes, first[2], part)
+    if first is not None and _is_of_objects(classes, first[2]):
+        types = pickle_types(_objects_of(first, part), _place(part, first))
+        return SequenceReader(*classes, tuple(types.items()), holds_pickles=True)
     return SequenceReader(*classes, tuple(_types(classes, first, part).items()))
 
 
-def _refuse_objects(classes: tuple[str, str], value: bytes, part: Part) -> None:
-    length_bytes = 4
-    if classes == (NULL_WRITABLE, BYTES_WRITABLE) and value[length_bytes:].startswith(
-        _JAVA_OBJECTS
-    ):
-        raise DataError(
-            f"{part.url}: values must be plain bytes, got objects of Java, or Python's "
-            "in a pickle file of Spark, and to read those may run what code they "
-            "name. Have Spark write Parquet."
+def _is_of_objects(classes: tuple[str, str], value: bytes) -> bool:
+    return classes == _OBJECT_CLASSES and value[_LENGTH_BYTES:].startswith(JAVA_OBJECTS)
+
+
+def _objects_of(record: Record, part: Part) -> bytes:
+    """Return the bytes of Java's objects that a record holds."""
+    value = record[2]
+    length = int.from_bytes(value[:_LENGTH_BYTES], "big")
+    if length != len(value) - _LENGTH_BYTES:
+        raise CorruptFileError(
+            f"{_place(part, record)}: value must have the {length} bytes that it says, "
+            f"got {len(value) - _LENGTH_BYTES}. The file is damaged."
         )
+    return value[_LENGTH_BYTES:]
 
 
 def _types(
@@ -288,6 +319,18 @@ def _columns_of_records(
     return {f"_c{index}": [row[index] for row in rows] for index in range(n_columns)}
 
 
+def _columns_of_pickles(
+    records: list[Record], types: dict[str, Any], columns: list[str], part: Part
+) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {name: [] for name in columns}
+    for record in records:
+        place = _place(part, record)
+        value = _objects_of(record, part)
+        for name, values in columns_of_pickles(value, types, columns, place).items():
+            found[name] += values
+    return found
+
+
 def _array(
     values: list[Any], arrow_type: Any, name: str, records: list[Record], part: Part
 ) -> Any:
@@ -295,7 +338,7 @@ def _array(
         # pyarrow cuts off fractions without a word.
         if pa.types.is_integer(arrow_type) and float in set(map(type, values)):
             raise pa.ArrowInvalid("a number is not whole")
-        return pa.array(values, arrow_type)
+        return array_of_pickled(values, arrow_type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise ColumnError(
             f"{part.url}: column {name!r} must hold {arrow_type} as in the first "

@@ -19,7 +19,6 @@ from tests.unit.bridge.sequence_files import (
     MARK,
     header,
     records,
-    stored_bytes,
     text,
 )
 from tests.unit.bridge.table_files import load_one, open_path
@@ -208,13 +207,6 @@ def test_columns_must_be_named(tmp_path):
     path = labelled(tmp_path / "x.seq")
     with pytest.raises(OptionError, match=r"features must name .*'key', 'value'"):
         open_path(path)
-
-
-def test_pickles_are_not_opened(tmp_path):
-    pairs = [(b"", stored_bytes(b"\xac\xed\x00\x05ur"))]
-    path = write(tmp_path / "x.seq", pairs, key="NullWritable", value="BytesWritable")
-    with pytest.raises(DataError, match="got objects of Java, or Python's in a pickle"):
-        open_path(path, features="value", label="key")
 
 
 def test_files_must_be_of_the_same_classes(tmp_path):
