@@ -163,7 +163,8 @@ def test_a_round_of_averaging_costs_less_than_twice_the_vectors(clients, workers
 def test_sharing_sends_no_state_and_no_parameters_at_its_end(clients):
     """Nothing reaches the threshold: what is sent are some bytes a minibatch."""
     never = FixedThresholdAlgorithm(threshold=1e6)
-    master = SharedTrainingMaster(warm_up=0, threshold_algorithm=never)
+    # A worker that is left with fewer than sixteen minibatches tells all its residual.
+    master = SharedTrainingMaster(warm_up=0, threshold_algorithm=never, dealing="fixed")
     front = DaskMultiLayer(clients(4), lstm(), master)
     front.fit(series(BATCH * 4 * 20), batch_size=BATCH)
     sent = front.last_fit.bytes_sent / 4
