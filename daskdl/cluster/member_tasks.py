@@ -85,10 +85,17 @@ class MemberTasks:
         They wait for one that nobody has, or was to make, but a worker that does not
         answer.
         """
+        waiting = [one for one in members.values() if one.state is not None]
+        lost = [
+            shared
+            for shared in self._shared
+            if any(member.network == shared for member in waiting)
+            and self._is_only_on(silent, shared)
+        ]
         return {
             rank: member.state
             for rank, member in members.items()
-            if member.state is not None and self._is_only_on(silent, member.network)
+            if member.state is not None and member.network in lost
         }
 
     def _is_only_on(self, silent: str, shared: SharedState) -> bool:
