@@ -62,16 +62,7 @@ def digits() -> Task:
     deviation[deviation == 0] = 1
     scaled = [((x - mean) / deviation, y) for x, y in (train, test)]
 
-    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
-        return MultiLayerConfiguration(
-            seed=seed,
-            updater=Adam(learning_rate=learning_rate),
-            activation="relu",
-            input=FeedForward(64),
-            layers=[Dense(n_out=96), Output(n_out=10, loss="mcxent")],
-        )
-
-    return Task(scaled[0], scaled[1], configuration, 0.002, epochs=20)
+    return Task(scaled[0], scaled[1], _dense(64, 96), 0.002, epochs=20)
 
 
 def images() -> Task:
@@ -92,7 +83,7 @@ def images() -> Task:
         pictures += rng.standard_normal(pictures.shape)
         return pictures.reshape(n, -1).astype(np.float32), _one_hot(classes, 10)
 
-    return Task(drawn(10_000), drawn(4_000), _of_pixels, 0.001, epochs=4)
+    return Task(drawn(10_000), drawn(4_000), _dense(784, 128, 64), 0.001, epochs=4)
 
 
 def fashion() -> Task:
@@ -101,7 +92,7 @@ def fashion() -> Task:
     return Task(
         (train[0], _one_hot(train[1], 10)),
         (test[0], _one_hot(test[1], 10)),
-        _of_pixels,
+        _dense(784, 128, 64),
         0.001,
         epochs=4,
     )
@@ -139,18 +130,22 @@ TASKS: dict[str, Callable[[], Task]] = {
 }
 
 
-def _of_pixels(seed: int, learning_rate: float) -> MultiLayerConfiguration:
-    return MultiLayerConfiguration(
-        seed=seed,
-        updater=Adam(learning_rate=learning_rate),
-        activation="relu",
-        input=FeedForward(784),
-        layers=[
-            Dense(n_out=128),
-            Dense(n_out=64),
-            Output(n_out=10, loss="mcxent"),
-        ],
-    )
+def _dense(n_in: int, *widths: int) -> Callable[[int, float], MultiLayerConfiguration]:
+    """Return the configuration of a dense network that tells ten classes apart."""
+
+    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
+        return MultiLayerConfiguration(
+            seed=seed,
+            updater=Adam(learning_rate=learning_rate),
+            activation="relu",
+            input=FeedForward(n_in),
+            layers=[
+                *(Dense(n_out=width) for width in widths),
+                Output(n_out=10, loss="mcxent"),
+            ],
+        )
+
+    return configuration
 
 
 def _rows(folder: Path) -> tuple[FloatArray, FloatArray]:
