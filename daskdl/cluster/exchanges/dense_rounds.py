@@ -83,7 +83,7 @@ class DenseRounds:
     ) -> None:
         """Start a round, and send without waiting what there is room for.
 
-        Until it is taken no other one can be started; see :meth:`take`.
+        Until it is taken no other one can be started; see :meth:`conclude`.
         """
         self._sequence.start(own, vectors, combine)
         self.poll()

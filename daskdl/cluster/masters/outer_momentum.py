@@ -1,7 +1,8 @@
 """A step of the averaged parameters, with momentum from round to round. Pure.
 
-Element by element in a fixed order: members that hold the same mean, base and velocity
-end with the same bits, whatever machine they are on.
+Element by element in a fixed order, with an alignment that is rounded: members that
+hold the same mean, base and velocity end with the same bits, whatever machine they are
+on.
 """
 
 import math
