@@ -50,10 +50,11 @@ def pickle_types(value: bytes, name: str) -> dict[str, Any]:
     first = next(_objects(value, name), None)
     if first is None:
         raise DataError(f"{name}: must hold an object, got none.")
-    types = {n: _arrow_type(one) for n, one in _named(first).items()}
+    row = _named(first)
+    types = {n: _arrow_type(one) for n, one in row.items()}
     for column, kind in types.items():
         if kind is None:
-            raise _no_value(name, column, _named(first)[column])
+            raise _no_value(name, column, row[column])
     return types
 
 
