@@ -35,7 +35,7 @@ LEFTOVERS = re.compile(
     r"|out-[0-9a-f]{8}\.safetensors|_temporary"
 )
 IDS = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{8}(?![0-9a-f])")
-KEPT = re.compile(r"(?:kept: |complete in |move it from )(\S*/\S*?)[:.]?(?:\s|$)")
+KEPT = re.compile(r"(?:kept: |complete in |move it from )(\S*/\S*?)[:;.]?(?:\s|$)")
 OLD, NEW = "old", "new"
 
 
