@@ -325,12 +325,17 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
+# Modules that are used by name: daskdl.spark.export.
+_MODULES = ("spark",)
+
 __version__ = "0.1.0"
 __all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
     """Import the module that defines `name` when it is first used (PEP 562)."""
+    if name in _MODULES:
+        return importlib.import_module(f"daskdl.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'daskdl' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)
@@ -339,4 +344,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, *_MODULES})

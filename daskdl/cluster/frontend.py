@@ -2,7 +2,7 @@
 
 They stand in for DL4J's SparkDl4jMultiLayer and SparkComputationGraph. What they take
 as data is whatever a source opens: a path or paths, DataSets, Dask or xarray
-collections. Every method answers to DL4J's camelCase name as well.
+collections, DataFrames and RDDs of Spark. Every method answers to DL4J's camelCase name as well.
 """
 
 import math
@@ -24,6 +24,7 @@ from daskdl.cluster.inference import (
     InferenceTask,
     Predicted,
     Scored,
+    output_columns,
     predict_source,
     scan_on,
     score_source,
@@ -46,6 +47,7 @@ from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import Sink, open_sink
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.paths import listed_paths
+from daskdl.data.sources.returned import returned_for
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
@@ -170,7 +172,8 @@ class ClusterNetwork(Generic[N]):
         Parameters
         ----------
         data
-            A path or paths, DataSets, or a Dask or xarray collection.
+            A path or paths, DataSets, a Dask or xarray collection, or a DataFrame or RDD
+            of Spark.
         epochs : int
             Passes over the data; each example is trained once in each.
         batch_size : int, optional
@@ -442,9 +445,11 @@ class ClusterNetwork(Generic[N]):
 
         Returns
         -------
-        list of (key, ndarray), xarray.Dataset, or int
-            The form in which `data` came: labelled data give labelled predictions, all
-            others pairs, in which a network with several outputs has a tuple of arrays.
+        list of (key, ndarray), xarray.Dataset, DataFrame, RDD, or int
+            The form in which `data` came: labelled data give labelled predictions, a
+            DataFrame of Spark comes back with columns of predictions behind its own, an
+            RDD of pairs as one, all others as pairs, in which a network with several
+            outputs has a tuple of arrays.
             With `output` the number of rows written.
 
         Raises
@@ -460,6 +465,12 @@ class ClusterNetwork(Generic[N]):
         wanted = replace(
             wanted, require_labels=False, key=key if key is not None else wanted.key
         )
+        returned = None if output is not None else returned_for(given, wanted)
+        if returned is not None:
+            source = self._open(returned.data, returned.options)
+            task = InferenceTask(batch_size, returned.key, normalizer)
+            self._write(source, returned.output, task, wanted, overwrite=False)
+            return returned.bring(output_columns(self.network))
         source = self._open(given, wanted)
         if output is not None:
             check_key("feed_forward_with_key", "key", wanted.key)

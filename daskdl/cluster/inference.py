@@ -22,6 +22,7 @@ from daskdl.data.merging import merge_keys
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sinks import Sink
 from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.returned import OutputColumn
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Batch
@@ -217,6 +218,19 @@ def prediction_columns(
             columns[f"probability{suffix}"] = flat
         else:
             columns[f"prediction{suffix}"] = flat[:, 0] if flat.shape[1] == 1 else flat
+    return columns
+
+
+def output_columns(network: Network[Any]) -> list[OutputColumn]:
+    """Return which columns of `prediction_columns` hold the outputs of a network."""
+    columns = []
+    for number, (spec, axis) in enumerate(
+        zip(network.outputs, class_axes(network), strict=True)
+    ):
+        name = "prediction" if axis is None else "probability"
+        shape = tuple(size or -1 for size in spec.type.border_shape)
+        suffix = f"_{number}" if number else ""
+        columns.append(OutputColumn(f"{name}{suffix}", shape, str(network.dtype)))
     return columns
 
 

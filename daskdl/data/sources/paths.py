@@ -11,7 +11,7 @@ __all__ = ["listed_paths"]
 
 
 def listed_paths(who: str, paths: Any) -> list[str]:
-    """Return paths as a list; a single one is a list of one.
+    """Return paths as a list; a single one is a list of one, an RDD all of its own.
 
     Parameters
     ----------
@@ -27,6 +27,9 @@ def listed_paths(who: str, paths: Any) -> list[str]:
     """
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
+    elif hasattr(paths, "toLocalIterator"):
+        # An RDD, or a DataFrame whose rows are no paths.
+        paths = paths.toLocalIterator()
     is_several = isinstance(paths, Iterable) and not isinstance(
         paths, Mapping | bytes | bytearray
     )
@@ -38,7 +41,7 @@ def listed_paths(who: str, paths: Any) -> list[str]:
             kinds = some(sorted({type(item).__name__ for item in others}))
             got = f"{got} of {kinds}" if kinds else f"an empty {got}"
         raise OptionError(
-            f"{who}: paths must be a path or several, got {got}. What Spark holds it "
-            "has to write first: df.write.parquet(path)."
+            f"{who}: paths must be a path or several, got {got}. A DataFrame or "
+            "an RDD of examples is for fit."
         )
     return [os.fspath(item) for item in items]

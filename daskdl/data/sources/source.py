@@ -77,6 +77,9 @@ class SourceOptions:
     ignore_leading_white_space, ignore_trailing_white_space : bool
         Take blanks around CSV cells off. These, like all options from `header` on, bear
         the names and the defaults of Spark's reader.
+    export_directory : str, optional
+        Where Spark writes its DataFrames and RDDs for the workers: a path or URL that
+        both see.
     sample_dim : str, optional
         Dimension of labelled arrays along which examples lie; None is the first
         dimension of the (first) features variable.
@@ -121,6 +124,7 @@ class SourceOptions:
     multi_line: bool = False
     ignore_leading_white_space: bool = False
     ignore_trailing_white_space: bool = False
+    export_directory: str | None = None
     sample_dim: str | None = None
     storage_options: dict[str, Any] = field(default_factory=dict)
     require_labels: bool = True
@@ -198,7 +202,10 @@ class SourceOpener(Protocol):
     """The interface of entry points of ``daskdl.sources``: an object or a class.
 
     It may have `look`, which takes what `open` takes and returns a
-    :class:`~daskdl.data.sources.summary.DataSummary`, for ``daskdl inspect``.
+    :class:`~daskdl.data.sources.summary.DataSummary`, for ``daskdl inspect``; and
+    `returned`, which takes the same and returns a
+    :class:`~daskdl.data.sources.returned.Returned`, for data whose predictions are to
+    be of their kind.
     """
 
     def accepts(self, data: Any) -> bool:
@@ -254,7 +261,8 @@ def opened_by(data: Any) -> SourceOpener:
     hint = " What yields minibatches is for one process; give a list."
     raise OptionError(
         "open_source: data must be a path, paths, DataSets, pairs of arrays, a pandas "
-        f"or Arrow table, or a Dask or xarray collection, got {_described(data)}."
+        "or Arrow table, a Dask or xarray collection, or a DataFrame or RDD of Spark, "
+        f"got {_described(data)}."
         f"{hint if isinstance(data, Iterator) else ''}"
     )
 

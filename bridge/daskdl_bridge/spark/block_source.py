@@ -1,0 +1,135 @@
+"""Exported blocks of an RDD as partitions, of the row groups of Parquet files."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.blocks import joined_examples
+from daskdl.data.sources.memory import MemorySources
+from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.fingerprint import unchanged
+from daskdl_bridge.listing import Part, list_parts
+from daskdl_bridge.readers.error_location import naming_damaged_file
+from daskdl_bridge.storage import open_input
+
+__all__ = ["open_blocks"]
+
+
+def open_blocks(
+    url: str, name: str, options: SourceOptions, *, minibatches: bool
+) -> Source:
+    """Open blocks that Spark wrote, by :mod:`daskdl_bridge.spark.rdd_blocks`.
+
+    Parameters
+    ----------
+    url : str
+        Directory of Parquet files with a block in each row.
+    name : str
+        What messages call the data.
+    options : SourceOptions
+    minibatches : bool
+        Whether each block is a minibatch as it is; else it is some of the examples.
+    """
+    partitions: list[BlockPartition] = []
+    for part in list_parts(url, storage_options=options.storage_options):
+        with _opened(part, options) as file:
+            groups = file.num_row_groups
+        partitions += [
+            BlockPartition(f"{part.url} [{group}]", part, group, options)
+            for group in range(groups)
+        ]
+    return Source(name, tuple(partitions), minibatches)
+
+
+@contextmanager
+def _opened(part: Part, options: SourceOptions) -> Iterator[Any]:
+    with (
+        naming_damaged_file(part.url, "Parquet"),
+        open_input(part.url, options.storage_options) as stream,
+    ):
+        yield pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
+
+
+@dataclass(frozen=True)
+class BlockPartition(Partition):
+    """The blocks in a row group of a file.
+
+    Parameters
+    ----------
+    name : str
+    part : Part
+        The file.
+    group : int
+        Number of the row group.
+    options : SourceOptions
+    """
+
+    name: str
+    part: Part
+    group: int
+    options: SourceOptions
+    rows: int | None = None
+
+    def load(self) -> DataSet | MultiDataSet:
+        """Load all examples; see `Partition.load`."""
+        blocks = list(self.load_blocks())
+        return joined_examples(blocks, [self.name] * len(blocks))
+
+    def load_blocks(self) -> Iterator[DataSet | MultiDataSet]:
+        """Yield the blocks one by one; see `Partition.load_blocks`."""
+        part = self.part
+        with (
+            unchanged(part.url, part.fingerprint, self.options.storage_options),
+            _opened(part, self.options) as file,
+        ):
+            for table in file.iter_batches(1, row_groups=[self.group]):
+                yield self._block(table)
+
+    def _block(self, table: Any) -> DataSet | MultiDataSet:
+        (row,) = table.to_pylist()
+        with np.load(io.BytesIO(row["arrays"]), allow_pickle=False) as saved:
+            arrays = {name: saved[name] for name in saved.files}
+        # Shaped and checked as what is in memory, which has no columns.
+        examples = _examples(arrays, _keys(row["keys"]))
+        (partition,) = MemorySources().open(examples, self.options).partitions
+        return partition.load()
+
+
+def _keys(pickles: list[bytes] | None) -> Any:
+    if pickles is None:
+        return None
+    keys = np.empty(len(pickles), object)
+    keys[:] = pickles
+    return keys
+
+
+def _examples(arrays: dict[str, Any], keys: Any) -> DataSet | MultiDataSet:
+    features = _several(arrays, "features")
+    labels = _several(arrays, "labels")
+    masks = [_masks(arrays, "features", features), _masks(arrays, "labels", labels)]
+    if len(features) == 1 and len(labels) <= 1:
+        first, second = (None if mask is None else mask[0] for mask in masks)
+        return DataSet(
+            features[0], labels[0] if labels else None, first, second, keys=keys
+        )
+    return MultiDataSet(features, labels, *masks, keys=keys)
+
+
+def _several(arrays: dict[str, Any], name: str) -> list[Any]:
+    found = []
+    while (array := arrays.get(f"{name}_{len(found)}")) is not None:
+        found.append(array)
+    return found
+
+
+def _masks(arrays: dict[str, Any], name: str, masked: list[Any]) -> list[Any] | None:
+    masks = [arrays.get(f"{name}_mask_{number}") for number in range(len(masked))]
+    return None if all(mask is None for mask in masks) else masks

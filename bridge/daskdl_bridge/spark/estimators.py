@@ -1,0 +1,148 @@
+"""Estimators of pyspark.ml that train on Dask: Classifier and Regressor."""
+
+from typing import Any
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator
+from pyspark.ml.param.shared import HasProbabilityCol, HasRawPredictionCol
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+
+from daskdl.cluster.frontend import front_end
+from daskdl.cluster.masters.options import training_master
+from daskdl.errors import OptionError
+from daskdl.nn.build import build_network
+from daskdl.nn.conf.network import configuration_from_yaml
+from daskdl_bridge.spark.client import SharedClients
+from daskdl_bridge.spark.models import (
+    ClassificationModel,
+    RegressionModel,
+)
+from daskdl_bridge.spark.params import TrainingParams
+from daskdl_bridge.spark.session import session_of
+from daskdl_bridge.spark.validation import BestOnValidation
+
+__all__ = ["Classifier", "Regressor"]
+
+_CLIENTS = SharedClients()
+
+
+class _NetworkEstimator(
+    Estimator,
+    TrainingParams,
+    DefaultParamsWritable,
+    DefaultParamsReadable,  # type: ignore[misc]
+):
+    """What both estimators do: export, train on the session's Dask cluster."""
+
+    _model: type[Any]
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__()
+        self._setDefault(
+            maxIter=1, batchSize=32, trainingMaster="shared", masterOptions={}, patience=3
+        )
+        self._set(**options)
+
+    @keyword_only
+    def setParams(self, **options: Any) -> "_NetworkEstimator":  # noqa: N802 - Spark's
+        """Set Params by name."""
+        return self._set(**options)  # type: ignore[no-any-return]
+
+    def _fit(self, dataset: Any) -> Any:
+        label = self.getLabelCol()
+        indicator = self.given("validationIndicatorCol")
+        self.check_columns(dataset, label, *([indicator] if indicator else []))
+        network = build_network(self._configuration())
+        how: dict[str, Any] = {
+            "features": self.features_columns(),
+            "label": label,
+            "export_directory": self.given("exportDirectory"),
+        }
+        train, best = dataset, None
+        if indicator:
+            from pyspark.sql import functions
+
+            held_back = functions.col(indicator)
+            train = dataset.where(~held_back)
+            patience = self.getOrDefault(self.patience)
+            best = BestOnValidation(dataset.where(held_back), patience, **how)
+        kind, options = self.given("trainingMaster"), self.given("masterOptions")
+        with _CLIENTS.of(session_of(dataset)) as client:
+            front_end(client, network, training_master(kind, options)).fit(
+                train,
+                epochs=self.getMaxIter(),
+                batch_size=self.getOrDefault(self.batchSize),
+                shuffle=True,
+                workers=self.given("numWorkers"),
+                listeners=[] if best is None else [best],
+                **how,
+            )
+        trained = network if best is None else best.network
+        return self._copyValues(self._model(trained))
+
+    def _configuration(self) -> Any:
+        text = self.given("network")
+        if text is None:
+            raise OptionError(
+                f"{type(self).__name__}: network must be the configuration of a "
+                "network, got None. Give network=daskdl.MultiLayerConfiguration(...)."
+            )
+        configuration = configuration_from_yaml(text, "network")
+        if not self.isSet(self.seed):
+            return configuration
+        return configuration.replaced(seed=self.getSeed())
+
+
+class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):  # type: ignore[misc]
+    """Trains a network with classes on Dask, as an estimator of pyspark.ml.
+
+    The Dask cluster is the one that :func:`daskdl_bridge.spark.client.connect` finds.
+
+    Parameters
+    ----------
+    network : configuration, or its YAML or JSON
+    featuresCol, labelCol, predictionCol, probabilityCol, rawPredictionCol : str
+        As in pyspark.ml. Features are vectors, arrays or images; labels class numbers.
+    featuresCols : list of str
+        Columns of numbers, instead of `featuresCol`.
+    maxIter : int
+        Epochs.
+    batchSize : int
+        Examples of a minibatch of one worker.
+    trainingMaster : str, masterOptions : dict
+        As in a job file: ``"averaging"``, ``{"averaging_frequency": 5}``.
+    numWorkers : int
+    seed : int
+        In place of the configuration's own.
+    validationIndicatorCol : str, patience : int
+        A boolean column whose true rows are no training data: the network is kept that
+        is best on them, and the fit ends after `patience` epochs that were not better.
+    exportDirectory : str
+        See `daskdl_bridge.spark.directory.export_directory`.
+
+    Raises
+    ------
+    OptionError
+        By ``fit``, before any job, if a column is missing or there is no network.
+    """
+
+    _model = ClassificationModel
+
+    @keyword_only
+    def __init__(self, **options: Any) -> None:
+        super().__init__(self._input_kwargs)
+
+
+class Regressor(_NetworkEstimator):
+    """Trains a network for numbers on Dask, as an estimator of pyspark.ml.
+
+    Parameters
+    ----------
+    As of :class:`Classifier`, without `probabilityCol` and `rawPredictionCol`.
+    """
+
+    _model = RegressionModel
+
+    @keyword_only
+    def __init__(self, **options: Any) -> None:
+        super().__init__(self._input_kwargs)

@@ -1,0 +1,247 @@
+"""Exports: DataFrames and RDDs written by Spark where Dask's workers read them.
+
+Spark writes Parquet by its own committer, so that a task that is tried again or twice
+leaves its rows once, on every version and through Spark Connect. What DL4J called
+``RDDTrainingApproach.Export``.
+"""
+
+import atexit
+import logging
+import uuid
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from daskdl.data.retries import BROKEN
+from daskdl.data.store import kind_of, remove
+from daskdl.errors import DataError, OptionError
+from daskdl_bridge.spark import rdd_blocks
+from daskdl_bridge.spark.directory import export_directory
+from daskdl_bridge.spark.kinds import is_frame, is_rdd
+from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
+from daskdl_bridge.spark.session import session_of
+from daskdl_bridge.storage import filesystem, join_url
+
+__all__ = ["Export", "delete_temp_files", "export", "exported"]
+
+logger = logging.getLogger(__name__)
+
+Form = Literal["columns", "minibatches", "examples"]
+
+# Row groups that a worker reads as a partition. Parquet looks at their size after a
+# hundred rows only, unless it is told to; and a row is a minibatch here.
+_BLOCK_OPTIONS = {
+    "parquet.block.size": str(16 << 20),
+    "parquet.page.size.row.check.min": "1",
+    "parquet.page.size.row.check.max": "1",
+    "parquet.enable.dictionary": "false",
+    "compression": "none",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Export:
+    """Data that Spark has written, to be given wherever its DataFrame or RDD may be.
+
+    As a context manager it removes the files on the way out. Spark may stop before.
+
+    Attributes
+    ----------
+    url : str
+        Directory of Parquet files.
+    name : str
+        What messages call the data.
+    form : {"columns", "minibatches", "examples"}
+        Columns of a table, or blocks of an RDD: its minibatches, or examples that are
+        still to be cut.
+    storage_options : dict
+        How to reach the store.
+    """
+
+    url: str
+    name: str
+    form: Form = "columns"
+    storage_options: dict[str, Any] = field(default_factory=dict)
+
+    def delete_temp_files(self) -> None:
+        """Remove the files; harmless if they are gone."""
+        fs, path = filesystem(self.url, self.storage_options)
+        try:
+            if kind_of(fs, path) is not None:
+                remove(fs, path, recursive=True)
+        except BROKEN as error:
+            logger.warning("%s: must be removed, it is not: %s", self.url, error)
+
+    def __enter__(self) -> "Export":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.delete_temp_files()
+
+
+def export(
+    data: Any,
+    directory: str | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Export:
+    """Have Spark write a DataFrame or an RDD where Dask's workers read it.
+
+    Parameters
+    ----------
+    data : pyspark DataFrame or RDD
+        RDDs hold DataSets, MultiDataSets, LabeledPoints, Rows, ``(key, features)`` or
+        ``(key, features, features mask)``, or ``(features, labels)``: arrays of one
+        example each, or a tuple of them for each input. An array in front is features.
+    directory : str, optional
+        A directory that Spark's executors and Dask's workers see; the export gets one
+        of its own in it. See `daskdl_bridge.spark.directory.export_directory`.
+    columns : sequence of str, optional
+        Of a DataFrame; all if not given.
+    storage_options : dict, optional
+        How this process and the workers reach the store.
+
+    Returns
+    -------
+    Export
+        Given to ``fit`` or ``evaluate`` as often as it is needed; remove its files
+        with `Export.delete_temp_files`, or by a ``with`` block.
+
+    Raises
+    ------
+    OptionError
+        If `data` is nothing of Spark's or is a stream, or the directory is not seen by
+        all, before Spark writes.
+    DataError
+        If an RDD holds nothing, or what cannot be exported.
+    """
+    if not is_frame(data) and not is_rdd(data):
+        raise OptionError(
+            "export: data must be a DataFrame or an RDD of Spark, got "
+            f"{type(data).__module__}.{type(data).__qualname__}."
+        )
+    options = dict(storage_options or {})
+    session = session_of(data)
+    if is_frame(data):
+        frame, form, name = _frame(data, columns), "columns", "Spark DataFrame"
+    else:
+        frame, form, name = _frame_of_rdd(session, data)
+    above = export_directory(session, directory, options)
+    url = join_url(above, f"daskdl-export-{uuid.uuid4().hex}")
+    done = Export(url, f"{name} in {url}", form, options)  # type: ignore[arg-type]
+    try:
+        how = {} if form == "columns" else _BLOCK_OPTIONS
+        frame.write.options(**how).parquet(url)
+    except BaseException:
+        done.delete_temp_files()
+        raise
+    return done
+
+
+def _frame(data: Any, columns: Sequence[str] | None) -> Any:
+    if data.isStreaming:
+        raise OptionError(
+            "export: data must be a DataFrame with an end, got a stream. Export each "
+            "batch: data.writeStream.foreachBatch(...)."
+        )
+    return data if columns is None else data.select([f"`{one}`" for one in columns])
+
+
+def _frame_of_rdd(session: Any, rdd: Any) -> tuple[Any, Form, str]:
+    kind = kind_of_rdd(rdd)
+    name = f"Spark RDD of {kind.value}"
+    if kind is RddKind.ROWS:
+        return session.createDataFrame(rdd), "columns", name
+    if kind is RddKind.PATHS:
+        raise DataError(
+            "export: data must be examples, got an RDD of texts. Paths are given to "
+            "fit_paths; nothing of them is written."
+        )
+    if kind is RddKind.DATASETS:
+        rows = rdd.mapPartitions(rdd_blocks.rows_of_datasets)
+        form: Form = "minibatches"
+    else:
+        is_keyed = kind is RddKind.PAIRS
+        how = rdd_blocks.rows_of_pairs if is_keyed else rdd_blocks.rows_of_examples
+        rows, form = rdd.mapPartitions(how), "examples"
+    _carry_by_value(rdd_blocks)
+    frame = session.createDataFrame(rows, rdd_blocks.BLOCK_SCHEMA, verifySchema=False)
+    return frame, form, name
+
+
+def _carry_by_value(module: Any) -> None:
+    """Have Spark carry the functions of a module: executors need not have it."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(module)
+
+
+class _Kept:
+    """Exports that this process made by itself, and removes again.
+
+    What a DataFrame was exported to is given again as long as the object lives.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[int, dict[tuple[str, ...] | None, Export]] = {}
+        self._others: list[Export] = []
+
+    def of(self, data: Any) -> dict[tuple[str, ...] | None, Export]:
+        if id(data) not in self._of:
+            self._of[id(data)] = {}
+            weakref.finalize(data, self._forget, id(data))
+        return self._of[id(data)]
+
+    def keep(self, one: Export) -> None:
+        if not self._others:
+            atexit.register(self.remove_all)
+        self._others.append(one)
+
+    def remove_all(self) -> None:
+        for number in list(self._of):
+            self._forget(number)
+        while self._others:
+            self._others.pop().delete_temp_files()
+
+    def _forget(self, number: int) -> None:
+        for one in self._of.pop(number, {}).values():
+            one.delete_temp_files()
+
+
+_KEPT = _Kept()
+
+
+def exported(
+    data: Any,
+    directory: str | None,
+    columns: Sequence[str] | None,
+    storage_options: dict[str, Any],
+) -> Export:
+    """Return the export of some columns, made unless it is there.
+
+    It is removed when the DataFrame or RDD is, at the end of the process, or by
+    `delete_temp_files`.
+    """
+    wanted = None if columns is None else tuple(columns)
+    known = _KEPT.of(data)
+    if wanted not in known:
+        known[wanted] = export(
+            data, directory, columns=columns, storage_options=storage_options
+        )
+    return known[wanted]
+
+
+def kept_until_exit(one: Export) -> Export:
+    """Return an export whose files a DataFrame or RDD of the user reads."""
+    _KEPT.keep(one)
+    return one
+
+
+def delete_temp_files() -> None:
+    """Remove what ``fit`` and its like had Spark export, and predictions of Spark's kind.
+
+    DataFrames and RDDs that predictions came back as cannot be read after that.
+    """
+    _KEPT.remove_all()

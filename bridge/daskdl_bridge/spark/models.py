@@ -1,0 +1,135 @@
+"""What the estimators return: transformers that predict in Spark's executors."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.ml import Model
+from pyspark.ml.param.shared import HasProbabilityCol, HasRawPredictionCol
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsReader,
+    DefaultParamsWritable,
+    DefaultParamsWriter,
+)
+
+from daskdl.checks import some
+from daskdl.errors import OptionError
+from daskdl.formats.load import load
+from daskdl_bridge.spark.params import ModelParams
+from daskdl_bridge.spark.udf import saved_bytes, udf_of_bytes
+
+__all__ = ["ClassificationModel", "RegressionModel"]
+
+_SCORED = "_daskdl_scored"
+# Of one row of the table that holds a saved network: Spark takes 2 GiB.
+_PIECE_BYTES = 64 << 20
+
+
+class _ModelWriter(DefaultParamsWriter):  # type: ignore[misc]
+    """Writes the network beside the metadata, by Spark, wherever the path leads."""
+
+    def saveImpl(self, path: str) -> None:  # noqa: N802 - Spark's name
+        super().saveImpl(path)
+        saved = saved_bytes(self.instance.network)
+        pieces = [
+            (number, bytearray(saved[start : start + _PIECE_BYTES]))
+            for number, start in enumerate(range(0, len(saved), _PIECE_BYTES))
+        ]
+        frame = self.sparkSession.createDataFrame(pieces, "number int, piece binary")
+        frame.coalesce(1).write.parquet(f"{path}/network")
+
+
+class _ModelReader(DefaultParamsReader):  # type: ignore[misc]
+    def load(self, path: str) -> Any:
+        model = super().load(path)
+        rows = self.sparkSession.read.parquet(f"{path}/network").collect()
+        pieces = [bytes(row["piece"]) for row in sorted(rows, key=lambda r: r["number"])]
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "network.safetensors"
+            file.write_bytes(b"".join(pieces))
+            model.network = load(os.fspath(file))
+        return model
+
+
+class _NetworkModel(Model, ModelParams, DefaultParamsWritable, DefaultParamsReadable):  # type: ignore[misc]
+    """A trained network as a transformer.
+
+    Attributes
+    ----------
+    network : MultiLayerNetwork or ComputationGraph
+        None until it is loaded.
+    """
+
+    def __init__(self, network: Any = None) -> None:
+        super().__init__()
+        self.network = network
+
+    def write(self) -> _ModelWriter:
+        """Return a writer of metadata and network."""
+        return _ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> _ModelReader:
+        """Return a reader of what `write` wrote."""
+        return _ModelReader(cls)
+
+    def _scored(self, frame: Any) -> Any:
+        """Return the DataFrame with a column of the UDF's structs."""
+        from pyspark.ml.functions import vector_to_array
+        from pyspark.sql import functions
+
+        self.check_columns(frame)
+        taken = [name for name in self._outputs() if name in frame.columns]
+        if taken:
+            raise OptionError(
+                f"{type(self).__name__}: columns of predictions must be new, got "
+                f"{some(taken)} in the data."
+            )
+        kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
+        columns = [
+            vector_to_array(name) if kinds[name] == "vector" else functions.col(name)
+            for name in self.features_columns()
+        ]
+        predict = udf_of_bytes(
+            saved_bytes(self.network), batch_size=self.getOrDefault(self.batchSize)
+        )
+        return frame.withColumn(_SCORED, predict(*columns))
+
+    def _outputs(self) -> list[str]:
+        names = ("predictionCol", "probabilityCol", "rawPredictionCol")
+        params = [self.getParam(name) for name in names if self.hasParam(name)]
+        return [self.getOrDefault(param) for param in params if self.getOrDefault(param)]
+
+
+class ClassificationModel(_NetworkModel, HasProbabilityCol, HasRawPredictionCol):  # type: ignore[misc]
+    """A trained classifier: adds prediction, probability and rawPrediction.
+
+    `rawPrediction` holds the probabilities too, for evaluators that ask for it.
+    """
+
+    def _transform(self, dataset: Any) -> Any:
+        from pyspark.ml.functions import array_to_vector
+        from pyspark.sql import functions
+
+        scored = self._scored(dataset)
+        vector = array_to_vector(functions.col(f"{_SCORED}.probability"))
+        prediction = self.getPredictionCol()
+        if prediction:
+            scored = scored.withColumn(prediction, functions.col(f"{_SCORED}.prediction"))
+        for name in (self.getProbabilityCol(), self.getRawPredictionCol()):
+            if name:
+                scored = scored.withColumn(name, vector)
+        return scored.drop(_SCORED)
+
+
+class RegressionModel(_NetworkModel):
+    """A trained regressor: adds prediction, in the units of the labels."""
+
+    def _transform(self, dataset: Any) -> Any:
+        from pyspark.sql import functions
+
+        scored = self._scored(dataset)
+        prediction = functions.col(f"{_SCORED}.prediction")
+        return scored.withColumn(self.getPredictionCol(), prediction).drop(_SCORED)

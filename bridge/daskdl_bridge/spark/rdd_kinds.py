@@ -1,0 +1,48 @@
+"""What the elements of an RDD are, by the first of them."""
+
+import enum
+from typing import Any
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import DataError
+
+__all__ = ["RddKind", "kind_of_rdd"]
+
+
+class RddKind(enum.Enum):
+    """What an RDD holds; the values are words for messages."""
+
+    DATASETS = "DataSets"
+    ROWS = "rows"
+    PAIRS = "keyed features"
+    EXAMPLES = "features and labels"
+    PATHS = "paths"
+
+
+def kind_of_rdd(rdd: Any) -> RddKind:
+    """Return what an RDD holds; Spark computes its first element for that.
+
+    Raises
+    ------
+    DataError
+        If it is empty, or holds what is no example.
+    """
+    first = rdd.take(1)
+    if not first:
+        raise DataError("Spark RDD: must hold an example, got none.")
+    (element,) = first
+    if isinstance(element, DataSet | MultiDataSet):
+        return RddKind.DATASETS
+    if isinstance(element, str):
+        return RddKind.PATHS
+    if type(element).__name__ in ("Row", "LabeledPoint"):
+        return RddKind.ROWS
+    if isinstance(element, tuple) and len(element) in (2, 3):
+        is_array = getattr(element[0], "ndim", 0) > 0
+        return RddKind.EXAMPLES if is_array and len(element) == 2 else RddKind.PAIRS
+    raise DataError(
+        "Spark RDD: elements must be DataSets, MultiDataSets, LabeledPoints, Rows, "
+        "(key, features), (key, features, mask) or (features, labels), got "
+        f"{type(element).__module__}.{type(element).__qualname__}."
+    )

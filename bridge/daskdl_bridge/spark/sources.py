@@ -1,0 +1,94 @@
+"""DataFrames and RDDs as a source of data: entry point ``spark`` of daskdl.sources."""
+
+from dataclasses import replace
+from typing import Any
+
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.source import SourceOptions
+from daskdl.data.sources.unused_options import refuse_unused
+from daskdl.errors import OptionError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import resolve_columns
+from daskdl_bridge.source import PathSources
+from daskdl_bridge.spark.block_source import open_blocks
+from daskdl_bridge.spark.export import Export, exported
+from daskdl_bridge.spark.kinds import is_frame, is_rdd
+from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
+from daskdl_bridge.spark.returned import ReturnedFrame, ReturnedPairs
+
+__all__ = ["SparkSources"]
+
+_COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
+
+
+class SparkSources:
+    """Opens a DataFrame, an RDD, or what was exported of one.
+
+    Spark writes it to `SourceOptions.export_directory` first; once for an object and
+    the columns that are read.
+    """
+
+    def accepts(self, data: Any) -> bool:
+        """Say whether the data are of these kinds."""
+        return isinstance(data, Export) or is_frame(data) or is_rdd(data)
+
+    def open(self, data: Any, options: SourceOptions) -> Source:
+        """Have Spark write the data, and open what it wrote.
+
+        Raises
+        ------
+        ColumnError
+            If a column that the options name is not there, before Spark writes.
+        OptionError
+            If an option does not go with the data, or the export directory is not one
+            that all see.
+        DataError
+            If an RDD holds nothing, or what is no example.
+        """
+        refuse_unused("SparkSources", "Spark's data", options, ("export_directory",))
+        if options.format is not None:
+            raise OptionError(
+                "SparkSources: format must be None for Spark's data, got "
+                f"{options.format!r}."
+            )
+        read = replace(options, export_directory=None)
+        if is_rdd(data) and kind_of_rdd(data) is RddKind.PATHS:
+            return PathSources().open(data.collect(), read)
+        there = data if isinstance(data, Export) else _exported(data, options)
+        if there.storage_options and not options.storage_options:
+            read = replace(read, storage_options=there.storage_options)
+        if there.form == "columns":
+            return PathSources().open(there.url, read)
+        _refuse_columns(there, options)
+        is_minibatches = there.form == "minibatches"
+        return open_blocks(there.url, there.name, read, minibatches=is_minibatches)
+
+    def returned(
+        self, data: Any, options: SourceOptions
+    ) -> ReturnedFrame | ReturnedPairs | None:
+        """Return how predictions come back as a DataFrame or an RDD.
+
+        None for an export, which is none of both.
+        """
+        if is_frame(data):
+            return ReturnedFrame(data, options)
+        if is_rdd(data) and kind_of_rdd(data) is RddKind.PAIRS:
+            return ReturnedPairs(data, options)
+        return None
+
+
+def _exported(data: Any, options: SourceOptions) -> Export:
+    columns = None
+    if is_frame(data):
+        part = Part(url="Spark DataFrame")
+        columns = resolve_columns(options, data.columns, part).all()
+    return exported(data, options.export_directory, columns, options.storage_options)
+
+
+def _refuse_columns(there: Export, options: SourceOptions) -> None:
+    for option in _COLUMN_OPTIONS:
+        if getattr(options, option) is not None:
+            raise OptionError(
+                f"SparkSources: {option} must be None for a {there.name}, which has no "
+                f"columns, got {getattr(options, option)!r}."
+            )

@@ -1,0 +1,147 @@
+"""Predictions inside Spark's executors, for batch and streaming jobs without Dask."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.errors import OptionError
+from daskdl.formats.load import load
+from daskdl.nn.fitting.preparation import class_axes, options_for
+
+if TYPE_CHECKING:
+    from daskdl.nn.network import Network
+
+__all__ = ["predict_udf", "saved_bytes", "udf_of_bytes"]
+
+_BATCH = 1024
+
+
+def predict_udf(path_or_url: str, *, batch_size: int = _BATCH) -> Any:
+    """Return a pandas UDF that predicts with a saved network.
+
+    Each Python worker of Spark loads the network once. Executors need daskdl and
+    pandas.
+
+    Parameters
+    ----------
+    path_or_url : str
+        A file that the executors see, by daskdl or Deeplearning4j.
+    batch_size : int
+        Examples of one forward pass; affects speed only.
+
+    Returns
+    -------
+    pandas UDF
+        Of the columns with the features: one of arrays, or numbers side by side;
+        vectors go through ``vector_to_array``. It returns a struct of ``prediction``
+        (double: the class, or the value), and of ``probability`` (array of double: all
+        outputs, one behind the other).
+
+    Raises
+    ------
+    SourceNotFoundError, FormatError
+        If this process does not find the network there, or cannot read it.
+
+    Examples
+    --------
+    >>> predict = daskdl.spark.predict_udf("hdfs:///models/digits.safetensors")
+    >>> frame.withColumn("scored", predict("features")).select("id", "scored.*")
+    """
+    _check_one_output(load(path_or_url))
+    return _udf(_network_at, str(path_or_url), batch_size)
+
+
+def udf_of_bytes(saved: bytes, *, batch_size: int = _BATCH) -> Any:
+    """Return the UDF of `predict_udf` for a network that travels with it."""
+    return _udf(_network_of_bytes, saved, batch_size)
+
+
+def saved_bytes(network: "Network[Any]") -> bytes:
+    """Return the bytes of a file of a network."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "network.safetensors"
+        network.save(os.fspath(path))
+        return path.read_bytes()
+
+
+def _udf(find: Any, where: Any, batch_size: int) -> Any:
+    import pandas as pd
+    from pyspark.sql.functions import pandas_udf
+
+    def predict(
+        batches: Iterator[tuple[pd.Series, ...]],
+    ) -> Iterator[pd.DataFrame]:
+        network = find(where)
+        for given in batches:
+            # A single column comes without a tuple around it.
+            columns = given if isinstance(given, tuple) else (given,)
+            yield _predicted(network, columns, batch_size)
+
+    return pandas_udf(predict, "prediction double, probability array<double>")
+
+
+def _predicted(network: Any, columns: Any, batch_size: int) -> Any:
+    """Return the predictions of rows as a pandas.DataFrame."""
+    import pandas as pd
+    import pyarrow as pa
+
+    names = [f"features_{number}" for number in range(len(columns))]
+    table = pa.table(dict(zip(names, map(_arrow, columns), strict=True)))
+    wanted = SourceOptions(features=tuple(names), require_labels=False)
+    source = open_source(table, options_for(network, wanted, table))
+    (axis,) = class_axes(network)
+    predictions: list[Any] = []
+    probabilities: list[Any] = []
+    for partition in source.partitions:
+        for batch in partition.load().batches(batch_size):
+            output = network.output(batch.features, features_mask=batch.features_mask)
+            flat = output.reshape(len(output), -1).astype("float64")
+            predictions += _classes(output, axis).tolist()
+            probabilities += flat.tolist()
+    return pd.DataFrame({"prediction": predictions, "probability": probabilities})
+
+
+def _arrow(column: Any) -> Any:
+    """Return a pandas column as Arrow has it; Spark gives structs as a DataFrame."""
+    import pyarrow as pa
+
+    if column.ndim == 1:
+        return pa.array(column)
+    return pa.Table.from_pandas(column, preserve_index=False).to_struct_array()
+
+
+def _classes(output: Any, axis: int | None) -> Any:
+    from daskdl.cluster.inference import classes_of
+
+    one = output.reshape(len(output), -1)[:, 0] if axis is None else None
+    return (classes_of(output, axis) if axis is not None else one).astype("float64")
+
+
+def _check_one_output(network: Any) -> None:
+    if len(network.outputs) != 1 or len(network.inputs) != 1:
+        raise OptionError(
+            "predict_udf: the network must have one input and one output, got "
+            f"{len(network.inputs)} and {len(network.outputs)}. Use "
+            "feed_forward_with_key."
+        )
+
+
+@lru_cache(maxsize=4)
+def _network_at(path_or_url: str) -> Any:
+    network = load(path_or_url)
+    network.threads = 1
+    return network
+
+
+@lru_cache(maxsize=4)
+def _network_of_bytes(saved: bytes) -> Any:
+    name = f"{hashlib.sha256(saved).hexdigest()}.safetensors"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(saved)
+        return _network_at.__wrapped__(os.fspath(path))
