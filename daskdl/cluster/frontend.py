@@ -2,7 +2,8 @@
 
 They stand in for DL4J's SparkDl4jMultiLayer and SparkComputationGraph. What they take
 as data is whatever a source opens: a path or paths, DataSets, Dask or xarray
-collections, DataFrames and RDDs of Spark. Every method answers to DL4J's camelCase name as well.
+collections, DataFrames and RDDs of Spark. Every method answers to DL4J's camelCase
+name as well.
 """
 
 import math
@@ -172,8 +173,8 @@ class ClusterNetwork(Generic[N]):
         Parameters
         ----------
         data
-            A path or paths, DataSets, a Dask or xarray collection, or a DataFrame or RDD
-            of Spark.
+            A path or paths, DataSets, a Dask or xarray collection, or a DataFrame or an
+            RDD of Spark.
         epochs : int
             Passes over the data; each example is trained once in each.
         batch_size : int, optional

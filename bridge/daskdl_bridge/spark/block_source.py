@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from daskdl.data.blocks import joined_examples
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.blocks import joined_examples
 from daskdl.data.sources.memory import MemorySources
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
@@ -124,7 +124,7 @@ def _examples(arrays: dict[str, Any], keys: Any) -> DataSet | MultiDataSet:
 
 
 def _several(arrays: dict[str, Any], name: str) -> list[Any]:
-    found = []
+    found: list[Any] = []
     while (array := arrays.get(f"{name}_{len(found)}")) is not None:
         found.append(array)
     return found

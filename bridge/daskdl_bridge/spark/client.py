@@ -1,4 +1,4 @@
-"""The Dask cluster of a Spark program: one that runs already, or one on this machine."""
+"""The Dask cluster of a Spark program: one that runs, or one on this machine."""
 
 import contextlib
 import logging

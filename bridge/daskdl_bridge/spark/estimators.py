@@ -30,7 +30,7 @@ class _NetworkEstimator(
     Estimator,
     TrainingParams,
     DefaultParamsWritable,
-    DefaultParamsReadable,  # type: ignore[misc]
+    DefaultParamsReadable,
 ):
     """What both estimators do: export, train on the session's Dask cluster."""
 
@@ -39,12 +39,16 @@ class _NetworkEstimator(
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__()
         self._setDefault(
-            maxIter=1, batchSize=32, trainingMaster="shared", masterOptions={}, patience=3
+            maxIter=1,
+            batchSize=32,
+            trainingMaster="shared",
+            masterOptions={},
+            patience=3,
         )
         self._set(**options)
 
     @keyword_only
-    def setParams(self, **options: Any) -> "_NetworkEstimator":  # noqa: N802 - Spark's
+    def setParams(self, **options: Any) -> "_NetworkEstimator":
         """Set Params by name."""
         return self._set(**options)  # type: ignore[no-any-return]
 
@@ -93,7 +97,7 @@ class _NetworkEstimator(
         return configuration.replaced(seed=self.getSeed())
 
 
-class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):  # type: ignore[misc]
+class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
     """Trains a network with classes on Dask, as an estimator of pyspark.ml.
 
     The Dask cluster is the one that :func:`daskdl_bridge.spark.client.connect` finds.

@@ -240,7 +240,7 @@ def kept_until_exit(one: Export) -> Export:
 
 
 def delete_temp_files() -> None:
-    """Remove what ``fit`` and its like had Spark export, and predictions of Spark's kind.
+    """Remove what ``fit`` and its like had Spark export, and written predictions.
 
     DataFrames and RDDs that predictions came back as cannot be read after that.
     """

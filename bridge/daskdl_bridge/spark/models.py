@@ -27,10 +27,10 @@ _SCORED = "_daskdl_scored"
 _PIECE_BYTES = 64 << 20
 
 
-class _ModelWriter(DefaultParamsWriter):  # type: ignore[misc]
+class _ModelWriter(DefaultParamsWriter):
     """Writes the network beside the metadata, by Spark, wherever the path leads."""
 
-    def saveImpl(self, path: str) -> None:  # noqa: N802 - Spark's name
+    def saveImpl(self, path: str) -> None:
         super().saveImpl(path)
         saved = saved_bytes(self.instance.network)
         pieces = [
@@ -41,11 +41,13 @@ class _ModelWriter(DefaultParamsWriter):  # type: ignore[misc]
         frame.coalesce(1).write.parquet(f"{path}/network")
 
 
-class _ModelReader(DefaultParamsReader):  # type: ignore[misc]
+class _ModelReader(DefaultParamsReader):
     def load(self, path: str) -> Any:
         model = super().load(path)
         rows = self.sparkSession.read.parquet(f"{path}/network").collect()
-        pieces = [bytes(row["piece"]) for row in sorted(rows, key=lambda r: r["number"])]
+        pieces = [
+            bytes(row["piece"]) for row in sorted(rows, key=lambda r: r["number"])
+        ]
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "network.safetensors"
             file.write_bytes(b"".join(pieces))
@@ -53,7 +55,7 @@ class _ModelReader(DefaultParamsReader):  # type: ignore[misc]
         return model
 
 
-class _NetworkModel(Model, ModelParams, DefaultParamsWritable, DefaultParamsReadable):  # type: ignore[misc]
+class _NetworkModel(Model, ModelParams, DefaultParamsWritable, DefaultParamsReadable):
     """A trained network as a transformer.
 
     Attributes
@@ -100,10 +102,12 @@ class _NetworkModel(Model, ModelParams, DefaultParamsWritable, DefaultParamsRead
     def _outputs(self) -> list[str]:
         names = ("predictionCol", "probabilityCol", "rawPredictionCol")
         params = [self.getParam(name) for name in names if self.hasParam(name)]
-        return [self.getOrDefault(param) for param in params if self.getOrDefault(param)]
+        return [
+            self.getOrDefault(param) for param in params if self.getOrDefault(param)
+        ]
 
 
-class ClassificationModel(_NetworkModel, HasProbabilityCol, HasRawPredictionCol):  # type: ignore[misc]
+class ClassificationModel(_NetworkModel, HasProbabilityCol, HasRawPredictionCol):
     """A trained classifier: adds prediction, probability and rawPrediction.
 
     `rawPrediction` holds the probabilities too, for evaluators that ask for it.
@@ -117,7 +121,9 @@ class ClassificationModel(_NetworkModel, HasProbabilityCol, HasRawPredictionCol)
         vector = array_to_vector(functions.col(f"{_SCORED}.probability"))
         prediction = self.getPredictionCol()
         if prediction:
-            scored = scored.withColumn(prediction, functions.col(f"{_SCORED}.prediction"))
+            scored = scored.withColumn(
+                prediction, functions.col(f"{_SCORED}.prediction")
+            )
         for name in (self.getProbabilityCol(), self.getRawPredictionCol()):
             if name:
                 scored = scored.withColumn(name, vector)

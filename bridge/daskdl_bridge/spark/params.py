@@ -23,7 +23,7 @@ def _network_text(value: Any) -> str:
     """Return the YAML of a configuration, which is text in a Param."""
     if hasattr(value, "to_yaml"):
         return str(value.to_yaml())
-    text = TypeConverters.toString(value)
+    text: str = TypeConverters.toString(value)
     configuration_from_yaml(text, "network")
     return text
 
@@ -34,16 +34,16 @@ def _mapping(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-class ModelParams(HasFeaturesCol, HasPredictionCol):  # type: ignore[misc]
+class ModelParams(HasFeaturesCol, HasPredictionCol):
     """What an estimator and its model share: the columns in and out."""
 
-    featuresCols = Param(  # noqa: N815 - Spark's name
+    featuresCols = Param(
         Params._dummy(),
         "featuresCols",
-        "columns of numbers that stand side by side as features, instead of featuresCol",
+        "columns of numbers side by side as features, instead of featuresCol",
         TypeConverters.toListString,
     )
-    batchSize = Param(  # noqa: N815
+    batchSize = Param(
         Params._dummy(), "batchSize", "examples of a minibatch", TypeConverters.toInt
     )
 
@@ -69,7 +69,7 @@ class TrainingParams(
     HasLabelCol,
     HasMaxIter,
     HasSeed,
-    HasValidationIndicatorCol,  # type: ignore[misc]
+    HasValidationIndicatorCol,
 ):
     """How an estimator trains."""
 
@@ -79,17 +79,17 @@ class TrainingParams(
         "the configuration of the network: an object, or its YAML or JSON",
         _network_text,
     )
-    trainingMaster = Param(  # noqa: N815
+    trainingMaster = Param(
         Params._dummy(),
         "trainingMaster",
         "how workers train together: shared, averaging, block_momentum, diloco, "
         "allreduce or powersgd",
         TypeConverters.toString,
     )
-    masterOptions = Param(  # noqa: N815
+    masterOptions = Param(
         Params._dummy(), "masterOptions", "options of the training master", _mapping
     )
-    numWorkers = Param(  # noqa: N815
+    numWorkers = Param(
         Params._dummy(),
         "numWorkers",
         "workers of a fit; all that the cluster has if not given",
@@ -101,7 +101,7 @@ class TrainingParams(
         "with validationIndicatorCol: epochs without a better figure that end the fit",
         TypeConverters.toInt,
     )
-    exportDirectory = Param(  # noqa: N815
+    exportDirectory = Param(
         Params._dummy(),
         "exportDirectory",
         "directory that executors and workers see, for the training data",

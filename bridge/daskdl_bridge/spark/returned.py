@@ -49,7 +49,9 @@ class ReturnedFrame:
     def __init__(self, frame: Any, options: SourceOptions) -> None:
         from pyspark.sql import functions
 
-        taken = [c for c in frame.columns if c.startswith(("prediction", "probability"))]
+        taken = [
+            c for c in frame.columns if c.startswith(("prediction", "probability"))
+        ]
         if taken:
             raise OptionError(
                 "feed_forward_with_key: columns must differ from those of predictions, "

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskdl.cluster.inference import classes_of, outputs_of
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import OptionError
 from daskdl.formats.load import load
@@ -99,9 +100,10 @@ def _predicted(network: Any, columns: Any, batch_size: int) -> Any:
     probabilities: list[Any] = []
     for partition in source.partitions:
         for batch in partition.load().batches(batch_size):
-            output = network.output(batch.features, features_mask=batch.features_mask)
+            (output,) = outputs_of(network, batch)
             flat = output.reshape(len(output), -1).astype("float64")
-            predictions += _classes(output, axis).tolist()
+            predicted = flat[:, 0] if axis is None else classes_of(output, axis)
+            predictions += predicted.tolist()
             probabilities += flat.tolist()
     return pd.DataFrame({"prediction": predictions, "probability": probabilities})
 
@@ -113,13 +115,6 @@ def _arrow(column: Any) -> Any:
     if column.ndim == 1:
         return pa.array(column)
     return pa.Table.from_pandas(column, preserve_index=False).to_struct_array()
-
-
-def _classes(output: Any, axis: int | None) -> Any:
-    from daskdl.cluster.inference import classes_of
-
-    one = output.reshape(len(output), -1)[:, 0] if axis is None else None
-    return (classes_of(output, axis) if axis is not None else one).astype("float64")
 
 
 def _check_one_output(network: Any) -> None:

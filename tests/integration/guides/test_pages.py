@@ -30,7 +30,12 @@ NOT_RUN = {
     "python examples/": "is run by tests/integration/examples",
 }
 # Blocks of Python that begin so.
-PYTHON_NOT_RUN = {"spark.read": "needs Spark: tests/spark/test_write_back.py"}
+PYTHON_NOT_RUN = {
+    "spark.read": "needs Spark: tests/spark/test_write_back.py",
+    "with daskdl.spark.": "needs Spark: tests/spark/test_live.py",
+    "classifier = daskdl.spark.": "needs Spark: tests/spark/test_estimators.py",
+    "predict = daskdl.spark.": "needs Spark: tests/spark/test_estimators.py",
+}
 PAGES = list(dict.fromkeys(block.page for block in blocks("python", "sh")))
 pytestmark = pytest.mark.timeout(600)
 CONFIGURATION = dl.MultiLayerConfiguration(

@@ -1,0 +1,164 @@
+"""The estimators keep the contract of pyspark.ml."""
+
+import numpy as np
+import pytest
+
+import daskdl
+
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+]
+
+WIDTH = 3
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    features = np.random.default_rng(0).normal(size=(200, WIDTH))
+    rows = [
+        (*map(float, x), float(x[0] > 0), i % 4 == 0) for i, x in enumerate(features)
+    ]
+    schema = "a double, b double, c double, label double, held boolean"
+    return spark.createDataFrame(rows, schema).repartition(2).cache()
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return classifier(maxIter=8, validationIndicatorCol="held").fit(frame)
+
+
+def classifier(**options):
+    return daskdl.spark.Classifier(
+        network=configuration(n_out=2, loss="mcxent"),
+        featuresCols=["a", "b", "c"],
+        batchSize=20,
+        numWorkers=1,
+        **options,
+    )
+
+
+def configuration(**output):
+    return daskdl.MultiLayerConfiguration(
+        seed=1,
+        updater=daskdl.Adam(learning_rate=0.05),
+        input=daskdl.FeedForward(size=WIDTH),
+        layers=[
+            daskdl.Dense(n_out=8, activation="tanh"),
+            daskdl.Output(**output),
+        ],
+    )
+
+
+def test_spark_evaluates_what_the_model_adds(frame, model):
+    from pyspark.ml.evaluation import (
+        BinaryClassificationEvaluator,
+        MulticlassClassificationEvaluator,
+    )
+
+    scored = model.transform(frame)
+    added = ["prediction", "probability", "rawPrediction"]
+    assert scored.columns == [*frame.columns, *added]
+    accuracy = MulticlassClassificationEvaluator(metricName="accuracy").evaluate(scored)
+    assert accuracy > 0.9
+    assert BinaryClassificationEvaluator().evaluate(scored) > 0.95
+
+
+def test_the_model_predicts_as_its_network_does(frame, model):
+    rows = model.transform(frame).collect()
+    features = np.array([[row.a, row.b, row.c] for row in rows], np.float32)
+    expected = model.network.output(features)
+    found = np.array([row.probability.toArray() for row in rows])
+    assert np.allclose(found, expected, atol=1e-6)
+
+
+def test_a_saved_model_is_the_same(frame, model, tmp_path):
+    model.write().overwrite().save(str(tmp_path / "model"))
+    loaded = daskdl.spark.ClassificationModel.load(str(tmp_path / "model"))
+    assert loaded.uid == model.uid
+    assert np.array_equal(loaded.network.params, model.network.params)
+    assert loaded.features_columns() == ("a", "b", "c")
+
+
+def test_a_saved_estimator_keeps_its_params(tmp_path):
+    first = classifier(masterOptions={"averaging_frequency": 2})
+    first.save(str(tmp_path / "estimator"))
+    loaded = daskdl.spark.Classifier.load(str(tmp_path / "estimator"))
+    found = {p.name: value for p, value in loaded.extractParamMap().items()}
+    assert found == {p.name: value for p, value in first.extractParamMap().items()}
+
+
+def test_no_weight_is_in_a_param(model):
+    longest = max(len(str(value)) for value in model.extractParamMap().values())
+    assert longest < 1000
+
+
+def test_a_cross_validator_finds_the_better_one(frame):
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    estimator = classifier()
+    grid = ParamGridBuilder().addGrid(estimator.maxIter, [1, 8]).build()
+    evaluator = MulticlassClassificationEvaluator(metricName="accuracy")
+    fitted = CrossValidator(
+        estimator=estimator,
+        estimatorParamMaps=grid,
+        evaluator=evaluator,
+        numFolds=2,
+        parallelism=2,
+        seed=1,
+    ).fit(frame)
+    assert fitted.avgMetrics[1] > fitted.avgMetrics[0]
+
+
+def test_early_stopping_keeps_the_best_network(frame):
+    estimator = classifier(maxIter=50, validationIndicatorCol="held", patience=1)
+    trained = estimator.fit(frame).network
+    assert trained.epoch_count < 50
+
+
+def test_a_regressor_predicts_numbers(frame):
+    from pyspark.ml.evaluation import RegressionEvaluator
+
+    regressor = daskdl.spark.Regressor(
+        network=configuration(n_out=1, loss="mse", activation="identity"),
+        featuresCols=["a", "b", "c"],
+        labelCol="a",
+        maxIter=30,
+        batchSize=20,
+        numWorkers=1,
+    )
+    scored = regressor.fit(frame).transform(frame)
+    assert scored.columns == [*frame.columns, "prediction"]
+    r2 = RegressionEvaluator(labelCol="a", metricName="r2").evaluate(scored)
+    assert r2 > 0.8
+
+
+def test_a_saved_network_is_a_udf(frame, model, tmp_path):
+    path = str(tmp_path / "network.safetensors")
+    model.network.save(path)
+    predict = daskdl.spark.predict_udf(path)
+    rows = frame.withColumn("scored", predict("a", "b", "c")).select("scored.*")
+    expected = model.transform(frame).select("prediction").collect()
+    found = [row.prediction for row in rows.collect()]
+    assert found == [row.prediction for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labelCol": "lable"}, "'lable' must be there"),
+        ({"featuresCols": ["a", "z"]}, "'z' must be there"),
+        ({"validationIndicatorCol": "no"}, "'no' must be there"),
+    ],
+)
+def test_a_missing_column_is_refused_before_any_job(frame, options, message):
+    estimator = classifier()
+    estimator.setParams(**options)
+    with pytest.raises(daskdl.OptionError, match=message):
+        estimator.fit(frame)
+
+
+def test_an_estimator_needs_a_network(frame):
+    with pytest.raises(daskdl.OptionError, match="network must be"):
+        daskdl.spark.Classifier(featuresCols=["a"]).fit(frame)

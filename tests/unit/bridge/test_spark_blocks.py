@@ -1,0 +1,112 @@
+"""Blocks of an RDD: written as Spark would, read as workers do."""
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.spark import rdd_blocks
+from daskdl_bridge.spark.block_source import open_blocks
+
+SCHEMA = pa.schema({"keys": pa.list_(pa.binary()), "arrays": pa.binary()})
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Return a function that writes rows as one file, and opens it."""
+
+    def write(rows, *, minibatches=False, row_group_size=3, **options):
+        columns = zip(*rows, strict=True)
+        table = pa.table(dict(zip(SCHEMA.names, columns, strict=True)), SCHEMA)
+        path = tmp_path / "part-00000.parquet"
+        pq.write_table(table, path, row_group_size=row_group_size)
+        (tmp_path / "_SUCCESS").touch()
+        wanted = SourceOptions(**options)
+        return open_blocks(str(tmp_path), "an RDD", wanted, minibatches=minibatches)
+
+    return write
+
+
+def blocks_of(source):
+    return [block for p in source.partitions for block in p.load_blocks()]
+
+
+def test_a_dataset_is_a_block_with_its_masks(opened, rng):
+    datasets = [
+        DataSet(
+            rng.random((4, 3, n), np.float32),
+            rng.random((4, 2, n), np.float32),
+            features_mask=np.ones((4, n), np.float32),
+            labels_mask=np.zeros((4, n), np.float32),
+        )
+        for n in (2, 5, 3, 4)
+    ]
+    source = opened(rdd_blocks.rows_of_datasets(datasets), minibatches=True)
+    assert source.minibatches
+    assert len(source.partitions) == 2  # three rows a row group
+    for block, dataset in zip(blocks_of(source), datasets, strict=True):
+        for name in ("features", "labels", "features_mask", "labels_mask"):
+            assert np.array_equal(getattr(block, name), getattr(dataset, name))
+
+
+def test_a_multi_dataset_keeps_each_input_and_missing_masks(opened, rng):
+    first = MultiDataSet(
+        [rng.random((2, 3)), rng.random((2, 4, 5))],
+        [rng.random((2, 1))],
+        features_masks=[None, np.ones((2, 5))],
+    )
+    (block,) = blocks_of(opened(rdd_blocks.rows_of_datasets([first])))
+    pairs = zip(block.features, first.features, strict=True)
+    assert all(np.array_equal(*pair) for pair in pairs)
+    assert block.features_masks[0] is None
+    assert np.array_equal(block.features_masks[1], first.features_masks[1])
+    assert np.array_equal(block.labels[0], first.labels[0])
+
+
+def test_pairs_keep_their_keys_as_bytes_that_nobody_decodes(opened, rng):
+    pairs = [((number, "k"), rng.random(3)) for number in range(5)]
+    (block,) = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    assert [pickle.loads(key) for key in block.keys] == [key for key, _ in pairs]
+    assert np.array_equal(block.features, np.stack([x for _, x in pairs]))
+
+
+def test_examples_of_other_shapes_begin_another_block(opened, rng):
+    lengths = [2, 2, 5, 2]
+    pairs = [
+        (number, rng.random((3, n)), np.ones(n)) for number, n in enumerate(lengths)
+    ]
+    blocks = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    shapes = [block.features.shape for block in blocks]
+    assert shapes == [(2, 3, 2), (1, 3, 5), (1, 3, 2)]
+    assert [block.features_mask.shape for block in blocks] == [(2, 2), (1, 5), (1, 2)]
+
+
+def test_several_inputs_come_as_a_tuple(opened, rng):
+    pairs = [(number, (rng.random(2), rng.random(3))) for number in range(4)]
+    (block,) = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    assert isinstance(block, MultiDataSet)
+    assert [array.shape for array in block.features] == [(4, 2), (4, 3)]
+
+
+def test_class_numbers_become_rows(opened, rng):
+    examples = [(rng.random(2), number % 3) for number in range(6)]
+    (block,) = blocks_of(opened(rdd_blocks.rows_of_examples(examples), n_classes=3))
+    assert np.array_equal(block.labels, np.eye(3)[[0, 1, 2, 0, 1, 2]])
+
+
+def test_a_block_is_bounded(opened):
+    pairs = [(number, np.zeros(1 << 18)) for number in range(5)]  # 2 MiB each
+    blocks = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    assert [len(block.features) for block in blocks] == [2, 2, 1]
+
+
+def test_a_partition_joins_its_blocks(opened, rng):
+    features = [rng.random((2, 3)), rng.random((4, 3))]
+    rows = rdd_blocks.rows_of_datasets([DataSet(one) for one in features])
+    (partition,) = opened(rows, require_labels=False).partitions
+    assert np.array_equal(partition.load().features, np.concatenate(features))
