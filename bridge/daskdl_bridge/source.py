@@ -21,6 +21,7 @@ from daskdl_bridge.readers.formats import (
     SUMMARIES,
     format_of,
 )
+from daskdl_bridge.readers.loaded import open_loaded_parts
 
 __all__ = ["PathSources"]
 
@@ -64,6 +65,10 @@ class PathSources:
         """
         name = _name(data)
         with naming(name):
+            if options.loader is not None:
+                parts = _parts(data, options)
+                loaded = open_loaded_parts(parts, options, options.loader)
+                return Source(name, tuple(loaded), minibatches=True)
             parts, file_format = _listed(data, options)
             partitions = FORMATS[file_format](parts, options)
         names = agreed_names((one.name, one.class_names) for one in partitions)
@@ -106,15 +111,19 @@ def _listed(data: Any, options: SourceOptions) -> tuple[list[Part], str]:
                 f"{os.fspath(item)}: a store of labelled arrays must be given by "
                 "itself, got several paths."
             )
-    parts = list_parts(
-        data,
-        require_success=options.require_success,
-        storage_options=options.storage_options,
-    )
+    parts = _parts(data, options)
     file_format = format_of(parts, options)
     heeded = OPTIONS_OF_FORMAT.get(file_format, ())
     refuse_unused(parts[0].url, f"{file_format} files", options, heeded)
     return parts, file_format
+
+
+def _parts(data: Any, options: SourceOptions) -> list[Part]:
+    return list_parts(
+        data,
+        require_success=options.require_success,
+        storage_options=options.storage_options,
+    )
 
 
 def _name(data: Any) -> str:

@@ -6,7 +6,7 @@ points of the group ``daskdl.sources``, so that other packages can add theirs.
 """
 
 import importlib.metadata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -46,6 +46,9 @@ class SourceOptions:
         Column with the key of each example; it comes back with the prediction.
     format : str, optional
         Stored format; None lets the source find out.
+    loader : callable, optional
+        Takes the URL of a file and returns a DataSet or a MultiDataSet, a minibatch:
+        for files of a form of one's own. What DL4J's ``DataSetLoader`` does.
     features_mask, labels_mask : str, optional
         Columns with a mask of time steps, 1 keeps and 0 drops.
     n_classes : int or tuple of (int or None), optional
@@ -105,6 +108,7 @@ class SourceOptions:
     label: Columns | dict[str, Columns] | None = None
     key: str | None = None
     format: str | None = None
+    loader: Callable[[str], Any] | None = None
     features_mask: str | None = None
     labels_mask: str | None = None
     n_classes: int | tuple[int | None, ...] | None = None
@@ -142,6 +146,7 @@ class SourceOptions:
         check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
         through = pre_processors("SourceOptions", self.pre_processor)
         object.__setattr__(self, "pre_processor", through)
+        self._check_loader()
         self._check_numbers()
         check_text_options(self)
         self._check_combinations()
@@ -154,6 +159,22 @@ class SourceOptions:
 
     def _n_outputs(self) -> int:
         return len(self.n_classes) if isinstance(self.n_classes, tuple) else 1
+
+    def _check_loader(self) -> None:
+        if self.loader is None:
+            return
+        if not callable(self.loader):
+            raise OptionError(
+                "SourceOptions: loader must be a function of the URL of a file, got "
+                f"{type(self.loader).__name__}."
+            )
+        columns = ("features", "label", "key", "features_mask", "labels_mask", "format")
+        given = [name for name in columns if getattr(self, name) is not None]
+        if given:
+            raise OptionError(
+                f"SourceOptions: {some(given)} must be left out with a loader, which "
+                "says itself what is in a file."
+            )
 
     def _check_numbers(self) -> None:
         for output in range(self._n_outputs()):
