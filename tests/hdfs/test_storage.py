@@ -3,10 +3,12 @@
 import multiprocessing
 import os
 import uuid
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import (
     ChangedFileError,
     DataError,
@@ -18,8 +20,14 @@ from daskdl_bridge.listing import list_parts
 from daskdl_bridge.storage import filesystem, open_input
 from tests.unit.bridge.sample_forms import FORMS, path_of
 from tests.unit.bridge.table_files import open_path
+from tests.unit.bridge.test_samples import AS_EXAMPLES, options_of
 
-SAMPLES = ["parquet_vector_mixed", "parquet_partitioned", "csv_gzip", "json", "orc"]
+PAIRS = {
+    "sequence": {"features": "value", "key": "key"},
+    "sequence_block": {"features": "value", "key": "key"},
+    "pickle_tuples": {"features": "_c2", "label": "_c1", "key": "_c0"},
+    "pickle_numpy": {"features": "value", "key": "key"},
+}
 
 
 @pytest.fixture
@@ -36,20 +44,22 @@ def put(form, url):
     return f"{url}/{form}"
 
 
-def options_of(form):
-    if form == "csv_gzip":
-        return {"features": "p*"}
-    return {"key": "id"}
+def opened(form, path):
+    options = options_of(form) if form not in PAIRS else SourceOptions(**PAIRS[form])
+    return open_source(path, replace(options, require_labels=False))
 
 
-@pytest.mark.parametrize("form", SAMPLES)
+@pytest.mark.parametrize("form", [*AS_EXAMPLES, *PAIRS])
 def test_files_of_spark_are_read_as_from_a_local_disk(directory, form):
-    remote = open_path(put(form, directory), n_classes=10, **options_of(form))
-    local = open_path(path_of(form), n_classes=10, **options_of(form))
+    remote = opened(form, put(form, directory))
+    local = opened(form, path_of(form))
     assert len(remote.partitions) == FORMS[form]["files"]
     for ours, theirs in zip(remote.partitions, local.partitions, strict=True):
         assert ours.name.startswith("hdfs://mini/")
-        np.testing.assert_array_equal(ours.load().features, theirs.load().features)
+        one, other = ours.load(), theirs.load()
+        np.testing.assert_array_equal(one.features, other.features)
+        np.testing.assert_array_equal(one.labels, other.labels)
+        np.testing.assert_array_equal(one.keys, other.keys)
 
 
 def test_globs_and_names_with_odd_characters(directory):
