@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, DataError, OptionError
 from daskdl_bridge.listing import Part
@@ -30,7 +31,6 @@ from daskdl_bridge.readers.error_location import ErrorLocation, naming_damaged_f
 from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.line_ranges import LineReader, partitions_of_lines
-from daskdl_bridge.readers.lines import read_lines
 from daskdl_bridge.readers.table_reader import TablePartition
 
 __all__ = ["CsvReader", "open_parts", "summarize_parts"]
@@ -69,13 +69,19 @@ class CsvReader(LineReader):
     text: frozenset[str] = frozenset()
     columns: ExampleColumns | None = None
 
-    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table of floats and text; see `WholeReader.read`."""
+    def table_of(
+        self,
+        data: bytes,
+        columns: list[str],
+        part: Part,
+        first_row: RowNumber,
+        options: SourceOptions,
+    ) -> Any:
+        """Return a pyarrow.Table of floats and text; see `LineReader.table_of`."""
         with naming_text(part, options):
+            text = CsvText.of(data, options)
             # Not kept beside what is made of it: it is as large.
-            text = CsvText.of(
-                read_lines(part, self.form, options.storage_options), options
-            )
+            del data
             names = self.names
             if self.has_header:
                 header = header_before(part, options)
@@ -87,7 +93,7 @@ class CsvReader(LineReader):
                 check_exist(columns, names, part.url)
             if not text.data:
                 return self._no_rows(columns)
-            return self._table(text, names, columns, part, options)
+            return self._table(text, names, columns, part, first_row, options)
 
     def count(self, data: bytes, options: SourceOptions) -> int:
         """Return the number of rows in some lines, the header among them."""
@@ -106,6 +112,7 @@ class CsvReader(LineReader):
         names: Sequence[str],
         columns: list[str],
         part: Part,
+        first_row: RowNumber,
         options: SourceOptions,
     ) -> Any:
         how = text.parse_options(len(names))
@@ -117,7 +124,6 @@ class CsvReader(LineReader):
                 pass
         index_of = {name: index for index, name in enumerate(names)}
         indices = [index_of[name] for name in columns]
-        first_row = self.first_row(part, options)
         try:
             data = text.rewritten(len(names), indices)
         except RaggedRowError as error:
@@ -136,7 +142,7 @@ class CsvReader(LineReader):
             return self._parsed(data, _REWRITTEN, columns, columns, options, size)
         except pa.ArrowInvalid as error:
             places = dict(zip(columns, indices, strict=True))
-            self._explain(text.rows(), places, part, options)
+            self._explain(text.rows(), places, part, first_row, options)
             with naming_damaged_file(part.url, self.form):
                 raise error
 
@@ -184,9 +190,9 @@ class CsvReader(LineReader):
         rows: Iterator[Row],
         indices: dict[str, int],
         part: Part,
+        first_row: RowNumber,
         options: SourceOptions,
     ) -> None:
-        first_row = self.first_row(part, options)
         for row, cells in enumerate(rows):
             for name, index in indices.items():
                 cell = cells[index]
@@ -206,7 +212,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     Parameters
     ----------
     parts : sequence of Part
-        Plain, or compressed by gzip or bzip2.
+        Plain, or compressed by one of Hadoop's codecs.
     options : SourceOptions
         Without `header`, the first row is one if no cell of it is a number. Without a
         header, columns are called ``_c0``, ``_c1``, ... as in Spark.

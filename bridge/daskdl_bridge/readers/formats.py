@@ -24,7 +24,7 @@ from daskdl_bridge.readers import (
     sequence_table,
 )
 from daskdl_bridge.readers.file_summary import FileSummary
-from daskdl_bridge.readers.lines import FOREIGN_CODECS
+from daskdl_bridge.readers.lines import ENDINGS
 
 __all__ = [
     "FORMATS",
@@ -86,7 +86,6 @@ _BY_ENDING = {
     "zip": "dl4j_batch",
 }
 
-_COMPRESSED = ("gz", "bz2")
 _OF_LINES = ("csv", "json", "libsvm")
 
 
@@ -138,9 +137,9 @@ def format_of(parts: Sequence[Part], options: SourceOptions) -> str:
 
 def _format_of_name(name: str) -> str | None:
     pieces = name.lower().split(".")
-    is_foreign = f".{pieces[-1]}" in FOREIGN_CODECS
-    if is_foreign or pieces[-1] in _COMPRESSED:
+    is_compressed = f".{pieces[-1]}" in ENDINGS
+    if is_compressed:
         pieces.pop()
     file_format = _BY_ENDING.get(pieces[-1]) if len(pieces) > 1 else None
-    # Readers of lines say that they do not know the compression.
-    return None if is_foreign and file_format not in _OF_LINES else file_format
+    # Readers of lines say which compression they do not know.
+    return None if is_compressed and file_format not in _OF_LINES else file_format

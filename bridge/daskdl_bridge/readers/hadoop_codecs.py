@@ -6,22 +6,29 @@ of four bytes, big-endian.
 """
 
 import bz2
+import io
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-__all__ = ["CODECS", "decompressed"]
+__all__ = ["CODECS", "PlainStream", "decompressed"]
+
+PlainPieces: TypeAlias = Callable[[Any], Iterator[bytes]]
 
 _PIECE_BYTES = 1 << 20
+# Of a frame of Snappy or LZ4. Hadoop makes them of 256 KiB, or of a longer line; a
+# damaged size claims anything.
+_MOST_FRAME_BYTES = 128 << 20
 # Of zlib: a header of gzip is looked for, and nothing else.
 _GZIP_WINDOW = 31
 # An LZ4 length of 15 goes on in the bytes that follow, as long as they are 255; what is
 # repeated has four bytes more than its length says, and its distance takes two.
 _LZ4_LONG, _LZ4_FULL, _LZ4_LEAST_COPY, _LZ4_DISTANCE_BYTES = 15, 255, 4, 2
+_DAMAGE = (EOFError, IndexError, OSError, ValueError, zlib.error, struct.error)
 
 
 def decompressed(codec: str, data: bytes, most_bytes: int) -> bytes:
@@ -41,89 +48,147 @@ def decompressed(codec: str, data: bytes, most_bytes: int) -> bytes:
     ValueError
         If the bytes are damaged, or make more than `most_bytes`.
     """
+    pieces, room = [], most_bytes
     try:
-        return CODECS[codec](data, most_bytes)
-    except (EOFError, IndexError, OSError, zlib.error, struct.error) as error:
-        raise ValueError(" ".join(str(error).split())) from error
-
-
-def _zlib(data: bytes, most_bytes: int) -> bytes:
-    return _streams(zlib.decompressobj, data, most_bytes)
-
-
-def _gzip(data: bytes, most_bytes: int) -> bytes:
-    return _streams(lambda: zlib.decompressobj(_GZIP_WINDOW), data, most_bytes)
-
-
-def _bzip2(data: bytes, most_bytes: int) -> bytes:
-    return _streams(bz2.BZ2Decompressor, data, most_bytes)
-
-
-def _streams(start: Callable[[], Any], data: bytes, most_bytes: int) -> bytes:
-    """Decompress one stream, or several behind one another."""
-    pieces, room = [], most_bytes
-    while data:
-        stream = start()
-        pieces.append(stream.decompress(data, room + 1))
-        room -= len(pieces[-1])
-        _check_room(room, most_bytes)
-        if not stream.eof:
-            raise EOFError("compressed bytes end too early")
-        data = stream.unused_data
-    return b"".join(pieces)
-
-
-def _zstandard(data: bytes, most_bytes: int) -> bytes:
-    pieces, room = [], most_bytes
-    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        while piece := stream.read(_PIECE_BYTES):
+        for piece in CODECS[codec](io.BytesIO(data)):
             pieces.append(piece)
             room -= len(piece)
-            _check_room(room, most_bytes)
+            if room < 0:
+                raise ValueError(
+                    f"more than {most_bytes} bytes when it is decompressed"
+                )
+    except _DAMAGE as error:
+        raise ValueError(" ".join(str(error).split())) from error
     return b"".join(pieces)
 
 
-def _snappy(data: bytes, most_bytes: int) -> bytes:
-    return _framed(data, most_bytes, "snappy", _snappy_size)
+class PlainStream(io.RawIOBase):
+    """The plain bytes of a compressed stream, read forward.
+
+    Parameters
+    ----------
+    codec : str
+        Class of the codec, a key of `CODECS`.
+    stream : binary stream
+        At its start.
+    """
+
+    def __init__(self, codec: str, stream: Any) -> None:
+        self._pieces = CODECS[codec](stream)
+        self._held = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read at most some bytes, at least one but for the end; all if negative.
+
+        Raises
+        ------
+        OSError
+            If the bytes are damaged; without an error number.
+        """
+        if size < 0:
+            return b"".join(iter(lambda: self.read(_MOST_FRAME_BYTES), b""))
+        try:
+            while not self._held:
+                self._held = next(self._pieces)
+        except StopIteration:
+            return b""
+        except OSError:
+            raise
+        except _DAMAGE as error:
+            raise OSError(str(error)) from error
+        data, self._held = self._held[:size], self._held[size:]
+        return data
 
 
-def _lz4(data: bytes, most_bytes: int) -> bytes:
-    return _framed(data, most_bytes, "lz4_raw", _lz4_size)
+def _zlib(stream: Any) -> Iterator[bytes]:
+    return _streams(zlib.decompressobj, stream)
+
+
+def _gzip(stream: Any) -> Iterator[bytes]:
+    return _streams(lambda: zlib.decompressobj(_GZIP_WINDOW), stream)
+
+
+def _bzip2(stream: Any) -> Iterator[bytes]:
+    return _streams(bz2.BZ2Decompressor, stream)
+
+
+def _streams(start: Callable[[], Any], stream: Any) -> Iterator[bytes]:
+    """Decompress one stream of zlib or bzip2, or several behind one another."""
+    held = stream.read(_PIECE_BYTES)
+    while held:
+        decoder = start()
+        while not decoder.eof:
+            piece = decoder.decompress(held, _PIECE_BYTES)
+            yield piece
+            held = _next_input(decoder, stream)
+            if not (held or piece or decoder.eof):
+                raise EOFError("compressed bytes end too early")
+        held = decoder.unused_data or stream.read(_PIECE_BYTES)
+
+
+def _next_input(decoder: Any, stream: Any) -> bytes:
+    """Return what to decompress next; nothing if the decoder holds some already."""
+    if decoder.eof or not getattr(decoder, "needs_input", True):
+        return b""
+    # zlib gives back what would have made too much, bzip2 keeps it.
+    return getattr(decoder, "unconsumed_tail", b"") or stream.read(_PIECE_BYTES)
+
+
+def _zstandard(stream: Any) -> Iterator[bytes]:
+    with pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd") as plain:
+        while piece := plain.read(_PIECE_BYTES):
+            yield piece
+
+
+def _snappy(stream: Any) -> Iterator[bytes]:
+    return _framed(stream, "snappy", _snappy_size)
+
+
+def _lz4(stream: Any) -> Iterator[bytes]:
+    return _framed(stream, "lz4_raw", _lz4_size)
 
 
 def _framed(
-    data: bytes, most_bytes: int, codec: str, plain_size: Callable[[bytes], int]
-) -> bytes:
+    stream: Any, codec: str, plain_size: Callable[[bytes], int]
+) -> Iterator[bytes]:
     """Decompress chunks, of which pyarrow has to be told the exact plain size."""
     decoder = pa.Codec(codec)
-    return b"".join(
-        decoder.decompress(chunk, size, asbytes=True)
-        for chunk, size in _chunks(data, most_bytes, plain_size)
-        if size
-    )
+    for chunk, size in _chunks(stream, plain_size):
+        if size:
+            yield decoder.decompress(chunk, size, asbytes=True)
 
 
 def _chunks(
-    data: bytes, most_bytes: int, plain_size: Callable[[bytes], int]
+    stream: Any, plain_size: Callable[[bytes], int]
 ) -> Iterator[tuple[bytes, int]]:
     """Yield the chunks of all frames, each with its plain size."""
-    at, room = 0, most_bytes
-    while at < len(data):
-        (left,) = struct.unpack_from(">I", data, at)
-        at += 4
-        room -= left
-        _check_room(room, most_bytes)
+    while head := _taken(stream, 4):
+        (left,) = struct.unpack(">I", head)
+        if left > _MOST_FRAME_BYTES:
+            raise ValueError(f"a frame of more than {_MOST_FRAME_BYTES} bytes: {left}")
         while left:
-            (n_bytes,) = struct.unpack_from(">I", data, at)
-            chunk = data[at + 4 : at + 4 + n_bytes]
-            at += 4 + n_bytes
-            if not n_bytes or at > len(data):
+            (n_bytes,) = struct.unpack(">I", _taken(stream, 4))
+            chunk = _taken(stream, min(n_bytes, _MOST_FRAME_BYTES))
+            if not n_bytes or len(chunk) < n_bytes:
                 raise EOFError("a chunk of compressed bytes ends too early")
             size = plain_size(chunk)
             if size > left:
                 raise ValueError(f"a chunk of {size} bytes where {left} are left")
             yield chunk, size
             left -= size
+
+
+def _taken(stream: Any, n_bytes: int) -> bytes:
+    """Read some bytes, fewer only at the end."""
+    pieces = []
+    while n_bytes and (data := stream.read(min(n_bytes, _PIECE_BYTES))):
+        pieces.append(data)
+        n_bytes -= len(data)
+    return b"".join(pieces)
 
 
 def _snappy_size(chunk: bytes) -> int:
@@ -159,12 +224,7 @@ def _lz4_length(chunk: bytes, at: int, length: int) -> tuple[int, int]:
     return length + chunk[at], at + 1
 
 
-def _check_room(room: int, most_bytes: int) -> None:
-    if room < 0:
-        raise ValueError(f"more than {most_bytes} bytes when it is decompressed")
-
-
-CODECS: Mapping[str, Callable[[bytes, int], bytes]] = MappingProxyType(
+CODECS: Mapping[str, PlainPieces] = MappingProxyType(
     {
         "org.apache.hadoop.io.compress.DefaultCodec": _zlib,
         "org.apache.hadoop.io.compress.DeflateCodec": _zlib,
@@ -175,4 +235,4 @@ CODECS: Mapping[str, Callable[[bytes, int], bytes]] = MappingProxyType(
         "org.apache.hadoop.io.compress.ZStandardCodec": _zstandard,
     }
 )
-"""Class of a codec to its function from compressed bytes and a limit to plain ones."""
+"""Class of a codec to its function from a compressed stream to plain pieces of it."""

@@ -57,9 +57,15 @@ class JsonReader(LineReader):
 
     types: tuple[tuple[str, Any], ...]
 
-    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+    def table_of(
+        self,
+        data: bytes,
+        columns: list[str],
+        part: Part,
+        first_row: RowNumber,
+        options: SourceOptions,
+    ) -> Any:
         """Return a pyarrow.Table with a null where a field is missing."""
-        data = read_lines(part, self.form, options.storage_options)
         data = _lines(data, part, options)
         types = dict(self.types)
         schema = pa.schema([(name, types[name]) for name in columns])
@@ -67,7 +73,7 @@ class JsonReader(LineReader):
             return schema.empty_table()
         table = _read_fast(data, schema)
         if table is None:
-            table = _read_slowly(data, schema, part, self.first_row(part, options))
+            table = _read_slowly(data, schema, part, first_row)
         return table
 
     def count(self, data: bytes, options: SourceOptions) -> int:
@@ -81,7 +87,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     Parameters
     ----------
     parts : sequence of Part
-        Plain, or compressed by gzip or bzip2.
+        Plain, or compressed by one of Hadoop's codecs.
     options : SourceOptions
         Columns and what to make of them.
 

@@ -20,7 +20,7 @@ from daskdl_bridge.readers.line_ranges import (
     partitions_of_lines,
     ranges_of,
 )
-from daskdl_bridge.readers.lines import read_head, read_lines
+from daskdl_bridge.readers.lines import is_compressed, read_head, read_lines
 from daskdl_bridge.readers.table_reader import TablePartition
 from daskdl_bridge.readers.vectors import VECTOR, encode_sparse
 
@@ -54,10 +54,16 @@ class LibsvmReader(LineReader):
 
     width: int
 
-    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table; see `WholeReader.read`. Features stay sparse."""
-        lengths, labels, indices, values = self.parsed(part, options)
-        first_row = self.first_row(part, options)
+    def table_of(
+        self,
+        data: bytes,
+        columns: list[str],
+        part: Part,
+        first_row: RowNumber,
+        options: SourceOptions,
+    ) -> Any:
+        """Return a pyarrow.Table; see `LineReader.table_of`. Features stay sparse."""
+        lengths, labels, indices, values = _parsed(data, part, first_row)
         _check_indices(lengths, indices, self.width, part, first_row)
         features = encode_sparse(lengths, indices - 1, values, self.width)
         return pa.table({"label": labels, "features": features}).select(columns)
@@ -66,10 +72,19 @@ class LibsvmReader(LineReader):
         """Return the number of rows in some lines."""
         return len(_rows(data))
 
-    def parsed(self, part: Part, options: SourceOptions) -> _Parsed:
-        """Return pairs a row, labels, and the indices and values of all rows."""
-        data = read_lines(part, self.form, options.storage_options)
-        return _parsed(data, part, self.first_row(part, options))
+    def width_of(self, part: Part, options: SourceOptions) -> int:
+        """Return the largest index of a range of a file, 0 without any."""
+        if is_compressed(part):
+            pieces = self.blocks(part, options)
+        else:
+            data = read_lines(part, self.form, options.storage_options)
+            pieces = iter([(part, data)])
+        # Of one piece after the other: all that is kept of each is its largest index.
+        width = 0
+        for piece, data in pieces:
+            _, _, indices, _ = _parsed(data, piece, self.first_row(piece, options))
+            width = max(width, int(indices.max(initial=0)))
+        return width
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
@@ -78,7 +93,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     Parameters
     ----------
     parts : sequence of Part
-        Plain, or compressed by gzip or bzip2.
+        Plain, or compressed by one of Hadoop's codecs.
     options : SourceOptions
         The columns are ``label`` and ``features``, as Spark names them. Without
         `n_features` all files are read here, since no file tells the width of all.
@@ -104,13 +119,9 @@ def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummar
 
 
 def _width(parts: Sequence[Part], options: SourceOptions) -> int:
-    # Of one range after the other: all that is kept of each is its largest index.
-    reader, width = LibsvmReader(0), 0
-    for part in parts:
-        for piece in ranges_of(part, options):
-            _, _, indices, _ = reader.parsed(piece, options)
-            width = max(width, int(indices.max(initial=0)))
-    return width
+    reader = LibsvmReader(0)
+    pieces = (piece for part in parts for piece in ranges_of(part, options))
+    return max(reader.width_of(piece, options) for piece in pieces)
 
 
 def _rows(data: bytes) -> list[bytes]:

@@ -2,17 +2,22 @@
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import DaskdlError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns
-from daskdl_bridge.readers.lines import CODECS, has_plain_lines, read_lines
-from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
+from daskdl_bridge.readers.lines import (
+    has_plain_lines,
+    is_compressed,
+    read_blocks_of_lines,
+    read_lines,
+)
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 
 __all__ = [
     "LineReader",
@@ -31,10 +36,65 @@ _RANGE_BYTES = 16 << 20
 _PIECE_BYTES = 1 << 20
 
 
-class LineReader(WholeReader):
+class LineReader(TableReader):
     """Reads files in which each line is a row or none, and so each range of a file."""
 
     form: ClassVar[str]
+
+    @abstractmethod
+    def table_of(
+        self,
+        data: bytes,
+        columns: list[str],
+        part: Part,
+        first_row: RowNumber,
+        options: SourceOptions,
+    ) -> Any:
+        """Return a pyarrow.Table of some lines; raise as `TableReader.read_blocks`.
+
+        Parameters
+        ----------
+        data : bytes
+            The lines, decompressed.
+        columns : list of str
+        part : Part
+            The lines' range, for headers and messages.
+        first_row : int or RowNumber
+            Number within the file of the first row, for messages.
+        options : SourceOptions
+        """
+
+    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+        """Return a pyarrow.Table of a range or a whole file."""
+        data = read_lines(part, self.form, options.storage_options)
+        return self.table_of(
+            data, columns, part, self.first_row(part, options), options
+        )
+
+    def read_blocks(
+        self, part: Part, columns: list[str], options: SourceOptions
+    ) -> Generator[Any, None, None]:
+        """Yield the table of a range; of a compressed file, one of each block."""
+        if not is_compressed(part) or _too_large(options):
+            yield self.read(part, columns, options)
+            return
+        first_row = 0
+        for piece, data in self.blocks(part, options):
+            table = self.table_of(data, columns, piece, first_row, options)
+            first_row += table.num_rows
+            # Without a row, nothing tells the width of what is fitted to others.
+            if table.num_rows:
+                yield table
+        if not first_row:
+            yield table
+
+    def blocks(
+        self, part: Part, options: SourceOptions
+    ) -> Iterator[tuple[Part, bytes]]:
+        """Yield the lines of a compressed file, as much at a time as a range has."""
+        return read_blocks_of_lines(
+            part, self.form, options.storage_options, _RANGE_BYTES
+        )
 
     @abstractmethod
     def count(self, data: bytes, options: SourceOptions) -> int:
@@ -107,7 +167,7 @@ def partitions_of_lines(
             columns=columns,
             options=options,
             first_row=reader.first_row(piece, options),
-            too_large="" if piece.span else _too_large(part, options),
+            too_large="" if piece.span else _too_large(options),
         )
         for part in parts
         for piece in ranges_of(part, options)
@@ -117,10 +177,11 @@ def partitions_of_lines(
 def ranges_of(part: Part, options: SourceOptions) -> list[Part]:
     """Return the ranges of a file, of equal size; the file itself if it has but one.
 
-    Compressed files have one, and so have files whose lines can be told apart only
-    from their beginning: of several lines a row, or of characters of several bytes.
+    Compressed files have one, of several blocks, and so have files whose lines can be
+    told apart only from their beginning: of several lines a row, or of characters of
+    several bytes.
     """
-    if _too_large(part, options):
+    if is_compressed(part) or _too_large(options):
         return [part]
     return cut(part, _RANGE_BYTES)
 
@@ -136,10 +197,8 @@ def cut(part: Part, most_bytes: int) -> list[Part]:
     ]
 
 
-def _too_large(part: Part, options: SourceOptions) -> str:
-    """Return that a file has but one range, and what to do about it; else nothing."""
-    if part.name.lower().endswith(CODECS):
-        return "A compressed file is read as a whole: unpack it, or write smaller ones."
+def _too_large(options: SourceOptions) -> str:
+    """Return that files are read as a whole, and what to do about it; else nothing."""
     if options.multi_line:
         return "With multi_line a file is read as a whole: write smaller ones."
     if not has_plain_lines(options.encoding):

@@ -10,32 +10,48 @@ import bz2
 import codecs
 import gzip
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
+from daskdl.checks import some
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import CorruptFileError, DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.error_location import naming_damaged_file
+from daskdl_bridge.readers.hadoop_codecs import PlainStream
 from daskdl_bridge.storage import open_input
 
 __all__ = [
-    "CODECS",
-    "FOREIGN_CODECS",
+    "ENDINGS",
     "as_utf8",
     "has_plain_lines",
+    "is_compressed",
+    "read_blocks_of_lines",
     "read_head",
     "read_lines",
 ]
 
-_OPENERS: Mapping[str, Any] = MappingProxyType({".gz": gzip.open, ".bz2": bz2.open})
+_HADOOP = "org.apache.hadoop.io.compress."
 
-CODECS = tuple(_OPENERS)
+_OPENERS: Mapping[str, Any] = MappingProxyType(
+    {
+        ".gz": gzip.open,
+        ".bz2": bz2.open,
+        ".deflate": partial(PlainStream, f"{_HADOOP}DeflateCodec"),
+        ".snappy": partial(PlainStream, f"{_HADOOP}SnappyCodec"),
+        ".lz4": partial(PlainStream, f"{_HADOOP}Lz4Codec"),
+        ".zst": partial(PlainStream, f"{_HADOOP}ZStandardCodec"),
+    }
+)
 
-# Hadoop frames these in a way of its own.
-FOREIGN_CODECS = (".snappy", ".lz4", ".lzo", ".zst", ".zstd", ".deflate")
+_UNREADABLE = (".lzo", ".zstd", ".xz")
+
+ENDINGS = (*_OPENERS, *_UNREADABLE)
+"""What names of compressed files end in, those that are refused among them."""
 
 _MARKS = (
     codecs.BOM_UTF16_LE,
@@ -66,18 +82,48 @@ def read_lines(part: Part, form: str, storage_options: Mapping[str, Any]) -> byt
         If the compressed bytes end too early or are damaged, or if a file of Spark
         does not end with a line end: it was cut short.
     DataError
-        If the codec is none of gzip and bzip2.
+        If the codec is none that is known.
     """
     data, end = _read(part, form, storage_options, part.span)
-    is_end_of_file = part.span is None or end >= part.size
-    is_of_spark = part.partition is not None
-    if data and is_of_spark and is_end_of_file and not data.endswith(_LINE_ENDS):
-        raise CorruptFileError(
-            f"{part.url}: a {form} file of Spark must end with a line end, this one is "
-            f"cut short at offset {end}. Copy it again, or have the job write it "
-            "again; if it is whole, end its last line."
-        )
+    # The bytes of a span of a compressed file are counted without compression.
+    if part.span is None or (end >= part.size and not is_compressed(part)):
+        _check_end(part, form, data, end)
     return data
+
+
+def read_blocks_of_lines(
+    part: Part, form: str, storage_options: Mapping[str, Any], n_bytes: int
+) -> Iterator[tuple[Part, bytes]]:
+    """Yield the lines of a compressed file in blocks; at least one, be it empty.
+
+    Yields
+    ------
+    (part, data) : Part, bytes
+        Lines of about `n_bytes`, and the file with the span of its plain bytes that
+        they are; the file itself where it has but one block.
+
+    Raises
+    ------
+    CorruptFileError, DataError
+        As `read_lines`.
+    """
+    start, held, is_empty = 0, b"", True
+    with _opened(part, form, storage_options) as stream:
+        while data := _up_to(stream, n_bytes):
+            held += data
+            end = _end_of_lines(held)
+            if end and len(data) == n_bytes:
+                yield replace(part, span=(start, start + end)), _text(held[:end], start)
+                start, held, is_empty = start + end, held[end:], False
+    _check_end(part, form, held, start + len(held))
+    if held or is_empty:
+        last = part if is_empty else replace(part, span=(start, start + len(held)))
+        yield last, _text(held, start)
+
+
+def is_compressed(part: Part) -> bool:
+    """Tell by the name whether a file is compressed."""
+    return part.name.lower().endswith(ENDINGS)
 
 
 def read_head(part: Part, form: str, options: SourceOptions) -> bytes:
@@ -148,19 +194,48 @@ def _read(
     ends: re.Pattern[bytes] = _LINE_END,
 ) -> tuple[bytes, int]:
     """Return the lines that begin in a span, and the offset of their end."""
+    with _opened(part, form, storage_options) as stream:
+        return _lines(stream, span, ends)
+
+
+@contextmanager
+def _opened(part: Part, form: str, storage_options: Mapping[str, Any]) -> Iterator[Any]:
+    """Open a file at the first of its plain bytes."""
     ending = "." + part.name.lower().rpartition(".")[2]
-    if ending in FOREIGN_CODECS:
+    if ending in _UNREADABLE:
         raise DataError(
-            f"{part.url}: {form} files must be plain, .gz or .bz2, got {ending}."
+            f"{part.url}: {form} files must be plain, or end in one of "
+            f"{some(_OPENERS, len(_OPENERS))}, got {ending}."
         )
     with (
         naming_damaged_file(part.url, form),
         open_input(part.url, storage_options) as stream,
     ):
         if ending not in _OPENERS or part.size == 0:
-            return _lines(stream, span, ends)
+            yield stream
+            return
         with _OPENERS[ending](stream) as plain:
-            return _lines(plain, span, ends)
+            yield plain
+
+
+def _check_end(part: Part, form: str, data: bytes, end: int) -> None:
+    """Refuse a file of Spark whose last bytes are no line end."""
+    if data and part.partition is not None and not data.endswith(_LINE_ENDS):
+        raise CorruptFileError(
+            f"{part.url}: a {form} file of Spark must end with a line end, this one is "
+            f"cut short at offset {end}. Copy it again, or have the job write it "
+            "again; if it is whole, end its last line."
+        )
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Return the offset behind the last line that surely ends here, 0 without one."""
+    # Behind a carriage return a line feed may follow.
+    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
+
+
+def _text(data: bytes, start: int) -> bytes:
+    return data if start else data.removeprefix(codecs.BOM_UTF8)
 
 
 def _lines(

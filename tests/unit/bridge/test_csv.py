@@ -236,8 +236,8 @@ def test_later_part_must_have_the_columns(tmp_path):
 
 
 def test_foreign_compression_is_refused(tmp_path):
-    path = write_text(tmp_path / "x.csv.zst", WITH_HEADER)
-    with pytest.raises(DataError, match=r"must be plain, \.gz or \.bz2, got \.zst"):
+    path = write_text(tmp_path / "x.csv.lzo", WITH_HEADER)
+    with pytest.raises(DataError, match=r"must be plain, or end in .*, got \.lzo"):
         open_path(path, format="csv", **A_AND_B)
 
 

@@ -59,8 +59,8 @@ def test_unknown_format_is_refused_with_the_nearest_name(tmp_path):
         open_path(path, format="parqet")
 
 
-@pytest.mark.parametrize("name", ["x.csv.lz4", "x.json.deflate"])
+@pytest.mark.parametrize("name", ["x.csv.lzo", "x.json.zstd"])
 def test_a_compression_that_nobody_reads_is_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(DataError, match=r"files must be plain, \.gz or \.bz2, got \."):
+    with pytest.raises(DataError, match=r"files must be plain, or end in .*, got \."):
         open_path(str(tmp_path / name), features="a", label="b")

@@ -161,7 +161,7 @@ def test_options_that_mean_nothing_are_refused(
     assert (result.exit_code, message in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("name", ["x.csv.gz", "x.json.bz2", "x.csv", "x.libsvm.gz"])
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.json.snappy", "x.csv", "x.libsvm.zst"])
 def test_damaged_text_is_bad_input(runner, tmp_path, name):
     (tmp_path / name).write_bytes(b"a\xff\xfe\x00")
     result = runner.invoke(main, ["inspect", str(tmp_path / name)])
@@ -170,6 +170,6 @@ def test_damaged_text_is_bad_input(runner, tmp_path, name):
 
 
 def test_a_foreign_codec_is_named(runner, tmp_path):
-    (tmp_path / "part-00000.csv.snappy").write_bytes(b"x")
+    (tmp_path / "part-00000.csv.lzo").write_bytes(b"x")
     result = runner.invoke(main, ["inspect", str(tmp_path), "--format", "csv"])
-    assert "must be plain, .gz or .bz2, got .snappy" in result.stderr
+    assert "must be plain, or end in one of" in result.stderr
