@@ -15,6 +15,7 @@ from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers import (
+    avro,
     csv,
     dl4j,
     json,
@@ -38,6 +39,7 @@ OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partit
 
 FORMATS: Mapping[str, OpenParts] = MappingProxyType(
     {
+        "avro": avro.open_parts,
         "csv": csv.open_parts,
         "dl4j": dl4j.open_dataset_parts,
         "dl4j_batch": dl4j.open_file_batch_parts,
@@ -54,6 +56,7 @@ FORMATS: Mapping[str, OpenParts] = MappingProxyType(
 SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] = (
     MappingProxyType(
         {
+            "avro": avro.summarize_parts,
             "csv": csv.summarize_parts,
             "json": json.summarize_parts,
             "libsvm": libsvm.summarize_parts,
@@ -74,6 +77,7 @@ MINIBATCH_FORMATS = frozenset({"dl4j", "dl4j_batch", "dl4j_multi"})
 """Formats that hold minibatches: one a file, or several in a zip."""
 
 _BY_ENDING = {
+    "avro": "avro",
     "parquet": "parquet",
     "csv": "csv",
     "json": "json",

@@ -7,6 +7,7 @@ of four bytes, big-endian.
 
 import bz2
 import io
+import lzma
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -15,9 +16,19 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-__all__ = ["CODECS", "PlainStream", "decompressed"]
+__all__ = [
+    "CODECS",
+    "PlainPieces",
+    "PlainStream",
+    "decompressed",
+    "joined",
+    "plain_snappy",
+    "plain_streams",
+    "zstandard",
+]
 
 PlainPieces: TypeAlias = Callable[[Any], Iterator[bytes]]
+"""From a compressed stream to plain pieces of it."""
 
 _PIECE_BYTES = 1 << 20
 # Of a frame of Snappy or LZ4. Hadoop makes them of 256 KiB, or of a longer line; a
@@ -28,7 +39,15 @@ _GZIP_WINDOW = 31
 # An LZ4 length of 15 goes on in the bytes that follow, as long as they are 255; what is
 # repeated has four bytes more than its length says, and its distance takes two.
 _LZ4_LONG, _LZ4_FULL, _LZ4_LEAST_COPY, _LZ4_DISTANCE_BYTES = 15, 255, 4, 2
-_DAMAGE = (EOFError, IndexError, OSError, ValueError, zlib.error, struct.error)
+_DAMAGE = (
+    EOFError,
+    IndexError,
+    OSError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    zlib.error,
+)
 
 
 def decompressed(codec: str, data: bytes, most_bytes: int) -> bytes:
@@ -48,10 +67,15 @@ def decompressed(codec: str, data: bytes, most_bytes: int) -> bytes:
     ValueError
         If the bytes are damaged, or make more than `most_bytes`.
     """
-    pieces, room = [], most_bytes
+    return joined(CODECS[codec](io.BytesIO(data)), most_bytes)
+
+
+def joined(pieces: Iterator[bytes], most_bytes: int) -> bytes:
+    """Return plain pieces as one; raise as `decompressed` does."""
+    held, room = [], most_bytes
     try:
-        for piece in CODECS[codec](io.BytesIO(data)):
-            pieces.append(piece)
+        for piece in pieces:
+            held.append(piece)
             room -= len(piece)
             if room < 0:
                 raise ValueError(
@@ -59,7 +83,19 @@ def decompressed(codec: str, data: bytes, most_bytes: int) -> bytes:
                 )
     except _DAMAGE as error:
         raise ValueError(" ".join(str(error).split())) from error
-    return b"".join(pieces)
+    return b"".join(held)
+
+
+def plain_snappy(data: bytes, most_bytes: int) -> bytes:
+    """Return the plain bytes of a chunk of Snappy; raise as `decompressed` does."""
+    return joined(_one_of_snappy(data, most_bytes), most_bytes)
+
+
+def _one_of_snappy(data: bytes, most_bytes: int) -> Iterator[bytes]:
+    size = _snappy_size(data)
+    if size > most_bytes:
+        raise ValueError(f"more than {most_bytes} bytes when it is decompressed")
+    yield pa.Codec("snappy").decompress(data, size, asbytes=True)
 
 
 class PlainStream(io.RawIOBase):
@@ -105,19 +141,19 @@ class PlainStream(io.RawIOBase):
 
 
 def _zlib(stream: Any) -> Iterator[bytes]:
-    return _streams(zlib.decompressobj, stream)
+    return plain_streams(zlib.decompressobj, stream)
 
 
 def _gzip(stream: Any) -> Iterator[bytes]:
-    return _streams(lambda: zlib.decompressobj(_GZIP_WINDOW), stream)
+    return plain_streams(lambda: zlib.decompressobj(_GZIP_WINDOW), stream)
 
 
 def _bzip2(stream: Any) -> Iterator[bytes]:
-    return _streams(bz2.BZ2Decompressor, stream)
+    return plain_streams(bz2.BZ2Decompressor, stream)
 
 
-def _streams(start: Callable[[], Any], stream: Any) -> Iterator[bytes]:
-    """Decompress one stream of zlib or bzip2, or several behind one another."""
+def plain_streams(start: Callable[[], Any], stream: Any) -> Iterator[bytes]:
+    """Decompress one stream of zlib, bzip2 or xz, or several behind one another."""
     held = stream.read(_PIECE_BYTES)
     while held:
         decoder = start()
@@ -134,11 +170,12 @@ def _next_input(decoder: Any, stream: Any) -> bytes:
     """Return what to decompress next; nothing if the decoder holds some already."""
     if decoder.eof or not getattr(decoder, "needs_input", True):
         return b""
-    # zlib gives back what would have made too much, bzip2 keeps it.
+    # zlib gives back what would have made too much, bzip2 and xz keep it.
     return getattr(decoder, "unconsumed_tail", b"") or stream.read(_PIECE_BYTES)
 
 
-def _zstandard(stream: Any) -> Iterator[bytes]:
+def zstandard(stream: Any) -> Iterator[bytes]:
+    """Decompress frames of Zstandard."""
     with pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd") as plain:
         while piece := plain.read(_PIECE_BYTES):
             yield piece
@@ -232,7 +269,7 @@ CODECS: Mapping[str, PlainPieces] = MappingProxyType(
         "org.apache.hadoop.io.compress.BZip2Codec": _bzip2,
         "org.apache.hadoop.io.compress.SnappyCodec": _snappy,
         "org.apache.hadoop.io.compress.Lz4Codec": _lz4,
-        "org.apache.hadoop.io.compress.ZStandardCodec": _zstandard,
+        "org.apache.hadoop.io.compress.ZStandardCodec": zstandard,
     }
 )
 """Class of a codec to its function from a compressed stream to plain pieces of it."""

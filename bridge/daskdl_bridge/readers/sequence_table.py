@@ -6,13 +6,12 @@ those are the rows.
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from daskdl.data.blocks import BLOCK_BYTES
-from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, DataError
 from daskdl_bridge.listing import Part
@@ -32,6 +31,7 @@ from daskdl_bridge.readers.pickle_rows import (
     columns_of_pickles,
     pickle_types,
 )
+from daskdl_bridge.readers.row_in_span import first_row_of
 from daskdl_bridge.readers.sequence_file import MAGIC, Record, SequenceFile
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.readers.writables import BYTES_WRITABLE, NULL_WRITABLE, writable_of
@@ -187,7 +187,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
             reader=reader,
             columns=columns,
             options=options,
-            first_row=_first_row(piece),
+            first_row=first_row_of(piece),
         )
         for part in parts
         for piece in cut(part, _RANGE_BYTES)
@@ -348,28 +348,3 @@ def _array(
 
 def _place(part: Part, record: Record) -> str:
     return f"{part.url}: the record at offset {record[0]}"
-
-
-def _first_row(piece: Part) -> RowNumber:
-    return _RowInSpan(piece.span) if piece.span and piece.span[0] else 0
-
-
-@dataclass(frozen=True)
-class _RowInSpan:
-    """The number of a row among those of a span, whose number in the file is unknown.
-
-    Parameters
-    ----------
-    span : (int, int)
-        Bytes of the file.
-    row : int
-    """
-
-    span: tuple[int, int]
-    row: int = 0
-
-    def __add__(self, rows: int, /) -> "_RowInSpan":
-        return replace(self, row=self.row + rows)
-
-    def __str__(self) -> str:
-        return f"{self.row} of bytes {self.span[0]} to {self.span[1]}"
