@@ -4,6 +4,7 @@ Hadoop gives SequenceFiles names without any ending, so that files with such nam
 looked into.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ from daskdl_bridge.readers import (
     orc,
     parquet,
     sequence_table,
+    tfrecord,
 )
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.lines import ENDINGS
@@ -49,6 +51,7 @@ FORMATS: Mapping[str, OpenParts] = MappingProxyType(
         "orc": orc.open_parts,
         "parquet": parquet.open_parts,
         "sequence_file": sequence_table.open_parts,
+        "tfrecord": tfrecord.open_parts,
     }
 )
 """Name of a format to the function that makes partitions of its files."""
@@ -63,6 +66,7 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
             "orc": orc.summarize_parts,
             "parquet": parquet.summarize_parts,
             "sequence_file": sequence_table.summarize_parts,
+            "tfrecord": tfrecord.summarize_parts,
         }
     )
 )
@@ -86,11 +90,17 @@ _BY_ENDING = {
     "libsvm": "libsvm",
     "svm": "libsvm",
     "seq": "sequence_file",
+    "tfrecord": "tfrecord",
+    "tfrecords": "tfrecord",
     "bin": "dl4j",
     "zip": "dl4j_batch",
 }
 
-_OF_LINES = ("csv", "json", "libsvm")
+# Whose files may be compressed as a whole.
+_MAY_BE_COMPRESSED = ("csv", "json", "libsvm", "tfrecord")
+
+# What TensorFlow's writers put behind names.
+_SHARD = re.compile(r"-\d+-of-\d+(?=\.|$)")
 
 
 def format_of(parts: Sequence[Part], options: SourceOptions) -> str:
@@ -140,10 +150,11 @@ def format_of(parts: Sequence[Part], options: SourceOptions) -> str:
 
 
 def _format_of_name(name: str) -> str | None:
-    pieces = name.lower().split(".")
+    pieces = _SHARD.sub("", name.lower()).split(".")
     is_compressed = f".{pieces[-1]}" in ENDINGS
     if is_compressed:
         pieces.pop()
     file_format = _BY_ENDING.get(pieces[-1]) if len(pieces) > 1 else None
-    # Readers of lines say which compression they do not know.
-    return None if is_compressed and file_format not in _OF_LINES else file_format
+    if is_compressed and file_format not in _MAY_BE_COMPRESSED:
+        return None
+    return file_format

@@ -30,6 +30,7 @@ __all__ = [
     "as_utf8",
     "has_plain_lines",
     "is_compressed",
+    "open_plain",
     "read_blocks_of_lines",
     "read_head",
     "read_lines",
@@ -108,7 +109,7 @@ def read_blocks_of_lines(
         As `read_lines`.
     """
     start, held, is_empty = 0, b"", True
-    with _opened(part, form, storage_options) as stream:
+    with open_plain(part, form, storage_options) as stream:
         while data := _up_to(stream, n_bytes):
             held += data
             end = _end_of_lines(held)
@@ -194,12 +195,14 @@ def _read(
     ends: re.Pattern[bytes] = _LINE_END,
 ) -> tuple[bytes, int]:
     """Return the lines that begin in a span, and the offset of their end."""
-    with _opened(part, form, storage_options) as stream:
+    with open_plain(part, form, storage_options) as stream:
         return _lines(stream, span, ends)
 
 
 @contextmanager
-def _opened(part: Part, form: str, storage_options: Mapping[str, Any]) -> Iterator[Any]:
+def open_plain(
+    part: Part, form: str, storage_options: Mapping[str, Any]
+) -> Iterator[Any]:
     """Open a file at the first of its plain bytes."""
     ending = "." + part.name.lower().rpartition(".")[2]
     if ending in _UNREADABLE:
