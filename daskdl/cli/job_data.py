@@ -121,7 +121,9 @@ class Data(Conf):
         str | None,
         Field(description="One character that begins CSV lines that are no data."),
     ] = None
-    encoding: Annotated[str, Field(description="Of CSV and JSON files.")] = "UTF-8"
+    encoding: Annotated[str, Field(description="Of CSV, JSON and text files.")] = (
+        "UTF-8"
+    )
     multi_line: Annotated[
         bool,
         Field(
@@ -135,6 +137,23 @@ class Data(Conf):
     ignore_trailing_white_space: Annotated[
         bool, Field(description="Take blanks behind CSV cells off.")
     ] = False
+    pattern: Annotated[
+        str | None,
+        Field(
+            description="Regular expression that a whole line of a text file matches; "
+            "its groups are columns."
+        ),
+    ] = None
+    row_tag: Annotated[
+        str | None, Field(description="Tag of the elements of XML files that are rows.")
+    ] = None
+    label_from: Annotated[
+        str | None,
+        Field(
+            description="What of a file's path names its class: parent (the directory "
+            "it is in), or a regular expression with one group."
+        ),
+    ] = None
     sample_dim: Annotated[
         str | None,
         Field(description="Dimension along which labelled arrays hold examples."),

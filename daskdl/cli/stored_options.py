@@ -29,11 +29,14 @@ TEXTS = frozenset(
         "empty_value",
         "encoding",
         "escape",
+        "label_from",
         "null_value",
+        "pattern",
         "quote",
+        "row_tag",
     }
 )
-"""Keys whose value is text: single characters mostly, which mean something in YAML."""
+"""Keys whose value is text: characters mostly, which mean something in YAML."""
 
 
 def stored_options(pairs: Iterable[str]) -> dict[str, Any]:

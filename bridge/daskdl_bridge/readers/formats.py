@@ -24,6 +24,7 @@ from daskdl_bridge.readers import (
     orc,
     parquet,
     sequence_table,
+    text,
     tfrecord,
 )
 from daskdl_bridge.readers.file_summary import FileSummary
@@ -51,6 +52,7 @@ FORMATS: Mapping[str, OpenParts] = MappingProxyType(
         "orc": orc.open_parts,
         "parquet": parquet.open_parts,
         "sequence_file": sequence_table.open_parts,
+        "text": text.open_parts,
         "tfrecord": tfrecord.open_parts,
     }
 )
@@ -66,6 +68,7 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
             "orc": orc.summarize_parts,
             "parquet": parquet.summarize_parts,
             "sequence_file": sequence_table.summarize_parts,
+            "text": text.summarize_parts,
             "tfrecord": tfrecord.summarize_parts,
         }
     )
@@ -73,9 +76,13 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
 """Name of a format with columns to the function that summarizes its files."""
 
 OPTIONS_OF_FORMAT: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"csv": TEXT_OPTIONS, "json": ("encoding", "multi_line")}
+    {
+        "csv": TEXT_OPTIONS,
+        "json": ("encoding", "multi_line"),
+        "text": ("encoding", "pattern"),
+    }
 )
-"""Name of a format to the options of text files that it heeds; others heed none."""
+"""Name of a format to the options of stored forms that it heeds; others heed none."""
 
 MINIBATCH_FORMATS = frozenset({"dl4j", "dl4j_batch", "dl4j_multi"})
 """Formats that hold minibatches: one a file, or several in a zip."""
@@ -90,6 +97,7 @@ _BY_ENDING = {
     "libsvm": "libsvm",
     "svm": "libsvm",
     "seq": "sequence_file",
+    "txt": "text",
     "tfrecord": "tfrecord",
     "tfrecords": "tfrecord",
     "bin": "dl4j",
@@ -97,7 +105,7 @@ _BY_ENDING = {
 }
 
 # Whose files may be compressed as a whole.
-_MAY_BE_COMPRESSED = ("csv", "json", "libsvm", "tfrecord")
+_MAY_BE_COMPRESSED = ("csv", "json", "libsvm", "text", "tfrecord")
 
 # What TensorFlow's writers put behind names.
 _SHARD = re.compile(r"-\d+-of-\d+(?=\.|$)")

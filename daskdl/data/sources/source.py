@@ -73,7 +73,7 @@ class SourceOptions:
     comment : str, optional
         One character that begins lines of CSV files that are no data.
     encoding : str
-        Of CSV and JSON files.
+        Of CSV, JSON and text files.
     multi_line : bool
         Whether cells of CSV files may span lines, and JSON files hold one document each
         instead of one a line.
@@ -83,6 +83,16 @@ class SourceOptions:
     export_directory : str, optional
         Where Spark writes its DataFrames and RDDs for the workers: a path or URL that
         both see.
+    pattern : str, optional
+        Regular expression of Python that a whole line of a text file matches; its
+        groups are columns.
+    row_tag : str, optional
+        Tag of the elements of XML files that are rows.
+    label_from : str, optional
+        What of the path of a file is the name of its class: ``"parent"``, the name of
+        the directory that it is in, or a regular expression with one group, looked for
+        in the path. For directories of images, and for tables of files whose label
+        column holds paths.
     sample_dim : str, optional
         Dimension of labelled arrays along which examples lie; None is the first
         dimension of the (first) features variable.
@@ -129,6 +139,9 @@ class SourceOptions:
     ignore_leading_white_space: bool = False
     ignore_trailing_white_space: bool = False
     export_directory: str | None = None
+    pattern: str | None = None
+    row_tag: str | None = None
+    label_from: str | None = None
     sample_dim: str | None = None
     storage_options: dict[str, Any] = field(default_factory=dict)
     require_labels: bool = True

@@ -6,7 +6,13 @@ from typing import Any
 from daskdl.checks import check_type
 from daskdl.errors import OptionError
 
-__all__ = ["TEXT_OPTIONS", "check_text_options", "delimiter_of"]
+__all__ = [
+    "PARENT",
+    "TEXT_OPTIONS",
+    "check_text_options",
+    "compiled_pattern",
+    "delimiter_of",
+]
 
 TEXT_OPTIONS = (
     "header",
@@ -24,7 +30,12 @@ TEXT_OPTIONS = (
 )
 """Those that say how text becomes cells."""
 
+PARENT = "parent"
+"""The `label_from` that is no regular expression."""
+
 _WHO = "SourceOptions"
+
+_NAME_IN_JAVA = re.compile(r"(?<!\\)\(\?<(?=[A-Za-z])")
 
 # One character each, or nothing: there is none.
 _CHARACTERS = ("quote", "escape", "char_to_escape_quote_escaping", "comment")
@@ -43,7 +54,8 @@ def check_text_options(options: Any) -> None:
     Raises
     ------
     OptionError
-        If one is of the wrong length, holds a line end, or there is no such encoding.
+        If one is of the wrong length, holds a line end, is no regular expression with
+        the groups that it needs, or there is no such encoding.
     """
     for option in ("delimiter", "null_value", "empty_value", "encoding"):
         check_type(_WHO, option, getattr(options, option), str)
@@ -60,6 +72,14 @@ def check_text_options(options: Any) -> None:
                 f"{_WHO}: {option} must be one character, and no line end, got "
                 f"{value!r}."
             )
+    if options.pattern is not None:
+        compiled_pattern("pattern", options.pattern)
+    if options.label_from not in (None, PARENT):
+        compiled_pattern("label_from", options.label_from, n_groups=1)
+    if options.row_tag is not None and not re.fullmatch(r"[^\s<>/]+", options.row_tag):
+        raise OptionError(
+            f"{_WHO}: row_tag must be the name of a tag, got {options.row_tag!r}."
+        )
     try:
         "".encode(options.encoding)
     except LookupError as error:
@@ -67,6 +87,40 @@ def check_text_options(options: Any) -> None:
             f"{_WHO}: encoding must be a known encoding of text, got "
             f"{options.encoding!r}."
         ) from error
+
+
+def compiled_pattern(
+    option: str, pattern: str, *, n_groups: int | None = None
+) -> re.Pattern[str]:
+    """Return a regular expression; groups may be named as in Java, ``(?<name>...)``.
+
+    Parameters
+    ----------
+    option : str
+        For messages.
+    pattern : str
+        With a group.
+    n_groups : int, optional
+        How many it must have; any number but none if not given.
+
+    Raises
+    ------
+    OptionError
+        If it is no regular expression, or has other groups.
+    """
+    check_type(_WHO, option, pattern, str)
+    try:
+        found = re.compile(_NAME_IN_JAVA.sub("(?P<", pattern))
+    except (OverflowError, RecursionError, re.error) as error:
+        raise OptionError(
+            f"{_WHO}: {option} must be a regular expression, got {pattern!r}: {error}."
+        ) from error
+    if found.groups < 1 or n_groups not in (None, found.groups):
+        raise OptionError(
+            f"{_WHO}: {option} must have {n_groups or 'at least one'} group in round "
+            f"brackets, got {found.groups} in {pattern!r}."
+        )
+    return found
 
 
 def delimiter_of(options: Any) -> str:

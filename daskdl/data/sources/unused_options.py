@@ -16,7 +16,15 @@ __all__ = [
 ]
 
 # What says how things are stored. All other options are of examples, or harmless.
-_OF_FORMS = (*TEXT_OPTIONS, "export_directory", "loader", "sample_dim")
+_OF_FORMS = (
+    *TEXT_OPTIONS,
+    "export_directory",
+    "loader",
+    "pattern",
+    "row_tag",
+    "label_from",
+    "sample_dim",
+)
 
 # What an open source may be given all the same: what networks fill in, preprocessors
 # that follow on its own, and what also tells where predictions go.

@@ -56,6 +56,29 @@ def test_options_of_csv_are_refused_for_json(tmp_path):
     assert open_source(str(path), SourceOptions(encoding="latin-1")).partitions
 
 
+@pytest.mark.parametrize(("option", "value"), [("pattern", "(.)"), ("row_tag", "x")])
+def test_options_of_other_forms_are_refused_for_parquet(parquet, option, value):
+    with pytest.raises(UnusedOptionError, match=rf"parquet files, got {option}="):
+        open_source(parquet, SourceOptions(**{option: value}))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pattern": "("}, r"pattern must be a regular expression, got '\('"),
+        ({"pattern": "a"}, "pattern must have at least one group .*, got 0 in 'a'"),
+        ({"pattern": 3}, "pattern must be"),
+        ({"label_from": "(a)(b)"}, r"label_from must have 1 group in .*, got 2 in"),
+        ({"label_from": "a"}, "label_from must have 1 group in round brackets, got 0"),
+        ({"row_tag": "<a>"}, "row_tag must be the name of a tag, got '<a>'"),
+        ({"row_tag": ""}, "row_tag must be the name of a tag, got ''"),
+    ],
+)
+def test_options_of_forms_that_cannot_be_right_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        SourceOptions(**options)
+
+
 @pytest.mark.parametrize("option", ["delimiter", "sample_dim"])
 def test_they_are_refused_for_data_in_memory(option):
     arrays = (np.zeros((2, 3)), np.zeros((2, 1)))
