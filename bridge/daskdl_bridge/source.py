@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from daskdl.checks import some
 from daskdl.data.class_names import agreed_names
-from daskdl.data.sources.partition import Source
+from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.summary import DataSummary
 from daskdl.data.sources.unused_options import refuse_unused
@@ -22,6 +23,8 @@ from daskdl_bridge.readers.formats import (
     format_of,
 )
 from daskdl_bridge.readers.loaded import open_loaded_parts
+from daskdl_bridge.readers.path_classes import with_classes_of_paths
+from daskdl_bridge.readers.table_reader import TablePartition
 
 __all__ = ["PathSources"]
 
@@ -70,7 +73,7 @@ class PathSources:
                 loaded = open_loaded_parts(parts, options, options.loader)
                 return Source(name, tuple(loaded), minibatches=True)
             parts, file_format = _listed(data, options)
-            partitions = FORMATS[file_format](parts, options)
+            partitions = _opened(file_format, parts, options)
         names = agreed_names((one.name, one.class_names) for one in partitions)
         is_minibatches = file_format in MINIBATCH_FORMATS
         return Source(name, tuple(partitions), is_minibatches, class_names=names)
@@ -102,6 +105,18 @@ class PathSources:
             parts=tuple(zip(urls, summary.rows, strict=True)),
             hint=summary.hint,
         )
+
+
+def _opened(
+    file_format: str, parts: list[Part], options: SourceOptions
+) -> Sequence[Partition]:
+    if not (options.label_from and options.require_labels and file_format != "image"):
+        return FORMATS[file_format](parts, options)
+    # Labels are paths, which are no labels to anybody else.
+    unlabelled = replace(options, label=None, require_labels=False)
+    opened = FORMATS[file_format](parts, unlabelled)
+    tables = [one for one in opened if isinstance(one, TablePartition)]
+    return with_classes_of_paths(tables, options)
 
 
 def _listed(data: Any, options: SourceOptions) -> tuple[list[Part], str]:

@@ -19,6 +19,7 @@ from daskdl_bridge.readers import (
     avro,
     csv,
     dl4j,
+    image_files,
     json,
     libsvm,
     orc,
@@ -47,6 +48,7 @@ FORMATS: Mapping[str, OpenParts] = MappingProxyType(
         "dl4j": dl4j.open_dataset_parts,
         "dl4j_batch": dl4j.open_file_batch_parts,
         "dl4j_multi": dl4j.open_multi_dataset_parts,
+        "image": image_files.open_parts,
         "json": json.open_parts,
         "libsvm": libsvm.open_parts,
         "orc": orc.open_parts,
@@ -63,6 +65,7 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
         {
             "avro": avro.summarize_parts,
             "csv": csv.summarize_parts,
+            "image": image_files.summarize_parts,
             "json": json.summarize_parts,
             "libsvm": libsvm.summarize_parts,
             "orc": orc.summarize_parts,
@@ -77,7 +80,11 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
 
 OPTIONS_OF_FORMAT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
+        "avro": ("label_from",),
         "csv": TEXT_OPTIONS,
+        "image": ("label_from",),
+        "orc": ("label_from",),
+        "parquet": ("label_from",),
         "json": ("encoding", "multi_line"),
         "text": ("encoding", "pattern"),
     }
@@ -102,6 +109,7 @@ _BY_ENDING = {
     "tfrecords": "tfrecord",
     "bin": "dl4j",
     "zip": "dl4j_batch",
+    **dict.fromkeys(image_files.ENDINGS, "image"),
 }
 
 # Whose files may be compressed as a whole.

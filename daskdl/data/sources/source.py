@@ -203,6 +203,11 @@ class SourceOptions:
         check_count("SourceOptions", "most_part_bytes", self.most_part_bytes)
 
     def _check_combinations(self) -> None:
+        if self.label_from is not None and self.labels_mask is not None:
+            raise OptionError(
+                "SourceOptions: labels_mask is for time series, and label_from for one "
+                f"class an example, got {self.labels_mask!r} and {self.label_from!r}."
+            )
         if isinstance(self.label, dict) and not isinstance(self.features, dict):
             raise OptionError(
                 "SourceOptions: label names several outputs, so features must be a "
