@@ -27,6 +27,7 @@ from daskdl_bridge.readers import (
     sequence_table,
     text,
     tfrecord,
+    xml,
 )
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.lines import ENDINGS
@@ -56,6 +57,7 @@ FORMATS: Mapping[str, OpenParts] = MappingProxyType(
         "sequence_file": sequence_table.open_parts,
         "text": text.open_parts,
         "tfrecord": tfrecord.open_parts,
+        "xml": xml.open_parts,
     }
 )
 """Name of a format to the function that makes partitions of its files."""
@@ -73,6 +75,7 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
             "sequence_file": sequence_table.summarize_parts,
             "text": text.summarize_parts,
             "tfrecord": tfrecord.summarize_parts,
+            "xml": xml.summarize_parts,
         }
     )
 )
@@ -87,6 +90,7 @@ OPTIONS_OF_FORMAT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "parquet": ("label_from",),
         "json": ("encoding", "multi_line"),
         "text": ("encoding", "pattern"),
+        "xml": ("row_tag",),
     }
 )
 """Name of a format to the options of stored forms that it heeds; others heed none."""
@@ -106,6 +110,7 @@ _BY_ENDING = {
     "seq": "sequence_file",
     "txt": "text",
     "tfrecord": "tfrecord",
+    "xml": "xml",
     "tfrecords": "tfrecord",
     "bin": "dl4j",
     "zip": "dl4j_batch",
@@ -113,7 +118,7 @@ _BY_ENDING = {
 }
 
 # Whose files may be compressed as a whole.
-_MAY_BE_COMPRESSED = ("csv", "json", "libsvm", "text", "tfrecord")
+_MAY_BE_COMPRESSED = ("csv", "json", "libsvm", "text", "tfrecord", "xml")
 
 # What TensorFlow's writers put behind names.
 _SHARD = re.compile(r"-\d+-of-\d+(?=\.|$)")

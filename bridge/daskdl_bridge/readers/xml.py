@@ -1,0 +1,199 @@
+"""XML files as tables: the elements of `row_tag` are the rows, as in Spark.
+
+A file has no place to begin at in its midst, so that it is one partition, read by
+blocks. Features and labels are numbers, and keys stay the text that stands in the file.
+"""
+
+import itertools
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import ColumnError, OptionError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import ExampleColumns, resolve_columns
+from daskdl_bridge.readers.csv_head import is_number
+from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
+from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.lines import open_plain
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader
+from daskdl_bridge.readers.xml_rows import XmlRow, xml_rows
+
+__all__ = ["XmlReader", "open_parts", "summarize_parts"]
+
+_FORM = "XML"
+
+# Cells are texts of Python, of ten times the bytes of a number.
+_ROWS_AT_ONCE = 1 << 12
+_BLOCK_CHARACTERS = 1 << 20
+
+# Rows that are looked at to learn the columns, and files: one may have no row.
+_SAMPLED_ROWS = 1000
+_FILES_LOOKED_AT = 100
+
+_NUMBER, _TEXT = pa.float64(), pa.string()
+
+
+@dataclass(frozen=True)
+class XmlReader(TableReader):
+    """Reads columns of XML files.
+
+    Parameters
+    ----------
+    types : tuple of (str, pyarrow.DataType)
+        Of the columns to be read: numbers, text, or lists of those.
+    columns : ExampleColumns
+        What is made of them, for messages.
+    """
+
+    types: tuple[tuple[str, Any], ...]
+    columns: ExampleColumns
+
+    def read_blocks(
+        self, part: Part, columns: list[str], options: SourceOptions
+    ) -> Generator[Any, None, None]:
+        """Yield tables of some of the rows."""
+        held: list[XmlRow] = []
+        n_characters, is_empty = 0, True
+        for row in _rows(part, options):
+            held.append(row)
+            n_characters += sum(
+                len(cell or "") for cells in row.cells.values() for cell in cells
+            )
+            if len(held) == _ROWS_AT_ONCE or n_characters >= _BLOCK_CHARACTERS:
+                yield self._table(held, columns, part)
+                held, n_characters, is_empty = [], 0, False
+        if held or is_empty:
+            yield self._table(held, columns, part)
+
+    def _table(self, rows: list[XmlRow], columns: list[str], part: Part) -> Any:
+        types = dict(self.types)
+        made = {
+            name: pa.array(
+                [self._value(row, name, types[name], part) for row in rows], types[name]
+            )
+            for name in columns
+        }
+        # Where all columns are in the path, one without a name has as many rows.
+        return pa.table(made or {"": pa.nulls(len(rows))})
+
+    def _value(self, row: XmlRow, name: str, arrow_type: Any, part: Part) -> Any:
+        cells = row.cells.get(name, [])
+        if pa.types.is_list(arrow_type):
+            of_one = arrow_type.value_type
+            return [self._plain(c, of_one, name, row, part) for c in cells] or None
+        if len(cells) > 1:
+            raise ColumnError(
+                f"{part.url}: column {name!r} must hold one value a row as in the "
+                f"first rows, the one at line {row.line} has {len(cells)}."
+            )
+        return self._plain(cells[0], arrow_type, name, row, part) if cells else None
+
+    def _plain(
+        self, cell: str | None, arrow_type: Any, name: str, row: XmlRow, part: Part
+    ) -> Any:
+        if cell is None:
+            raise ColumnError(
+                f"{part.url}: column {name!r} must hold text or numbers, in the row at "
+                f"line {row.line} it holds elements. Have them written side by side."
+            )
+        if not cell:
+            return None
+        if arrow_type == _TEXT:
+            return cell
+        if not is_number(cell):
+            raise ColumnError(
+                f"{part.url}: column {name!r} must hold numbers, got {cell[:60]!r} in "
+                f"the row at line {row.line}.{self.columns.hint_for_text(name)}"
+            )
+        return float(cell)
+
+
+def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
+    """Make a partition of each XML file; the first rows tell the columns.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Plain or compressed as a whole, by gzip for instance.
+    options : SourceOptions
+        With `row_tag`. A column is a list where one of the first rows has several
+        children of that tag.
+
+    Raises
+    ------
+    OptionError
+        If `row_tag` is not given.
+    ColumnError
+        If a column does not exist.
+    CorruptFileError, DataError
+        See `daskdl_bridge.readers.xml_rows.xml_rows`, as far as the first rows.
+    """
+    sampled = _sampled(parts, options)
+    columns = resolve_columns(options, sampled, parts[0])
+    numeric = set(columns.numeric())
+    types = {
+        name: _type(sampled[name], _NUMBER if name in numeric else _TEXT)
+        for name in columns.all()
+        if name in sampled
+    }
+    columns = with_key_type(columns, parts, [types])
+    reader = XmlReader(tuple(types.items()), columns)
+    return [
+        TablePartition(
+            name=part.url,
+            rows=0 if part.size == 0 else None,
+            part=part,
+            reader=reader,
+            columns=columns,
+            options=options,
+        )
+        for part in parts
+    ]
+
+
+def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
+    """Tell the columns of XML files by the first rows."""
+    types = {name: _in_words(found) for name, found in _sampled(parts, options).items()}
+    return FileSummary(types=types, rows=unknown_rows(parts))
+
+
+def _sampled(
+    parts: Sequence[Part], options: SourceOptions
+) -> dict[str, list[list[str | None]]]:
+    """Return the cells of each column in the first rows that there are."""
+    found: dict[str, list[list[str | None]]] = {}
+    for part in parts[:_FILES_LOOKED_AT]:
+        for row in itertools.islice(_rows(part, options), _SAMPLED_ROWS):
+            for name, cells in row.cells.items():
+                found.setdefault(name, []).append(cells)
+        if found:
+            break
+    return found
+
+
+def _type(rows: list[list[str | None]], of_one: Any) -> Any:
+    return pa.list_(of_one) if any(len(cells) > 1 for cells in rows) else of_one
+
+
+def _in_words(rows: list[list[str | None]]) -> str:
+    cells = [cell for found in rows for cell in found]
+    if None in cells:
+        return "elements"
+    word = "number" if all(is_number(cell) for cell in cells if cell) else "text"
+    return f"list of {word}" if _type(rows, _TEXT) != _TEXT else word
+
+
+def _rows(part: Part, options: SourceOptions) -> Iterator[XmlRow]:
+    if options.row_tag is None:
+        raise OptionError(
+            f"{part.url}: row_tag must name the elements that are rows, got None. "
+            "Spark's writer calls them ROW unless it is told otherwise."
+        )
+    if part.size == 0:
+        return
+    with open_plain(part, _FORM, options.storage_options) as stream:
+        yield from xml_rows(stream, options.row_tag, part.url)
