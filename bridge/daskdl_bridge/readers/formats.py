@@ -1,7 +1,7 @@
 """Formats of files and their readers, by the ending of names or the user's choice.
 
-Hadoop gives SequenceFiles names without any ending, so that files with such names are
-looked into.
+Hadoop gives files names without any ending, so that those with such names are looked
+into.
 """
 
 import re
@@ -30,6 +30,7 @@ from daskdl_bridge.readers import (
     xml,
 )
 from daskdl_bridge.readers.file_summary import FileSummary
+from daskdl_bridge.readers.first_bytes import format_by_first_bytes, is_text
 from daskdl_bridge.readers.lines import ENDINGS
 
 __all__ = [
@@ -144,22 +145,20 @@ def format_of(parts: Sequence[Part], options: SourceOptions) -> str:
     OptionError
         If `format` is no format that can be read.
     DataError
-        If neither names nor the first bytes of the first file without a known ending
-        tell the format, or names tell different ones.
+        If neither names nor the first bytes of the first file without a known ending,
+        of those that are not empty, tell the format, or names tell different ones.
     """
     if options.format is not None:
         return check_one_of("SourceOptions", "format", options.format, FORMATS)
     found: dict[Any, str] = {}
     for part in parts:
         found.setdefault(_format_of_name(part.name), part.url)
-    if None in found and sequence_table.is_sequence_file(found[None], options):
-        found.setdefault("sequence_file", found.pop(None))
     if None in found:
-        raise DataError(
-            f"{found[None]}: the name must end in one of "
-            f"{some(sorted(_BY_ENDING), len(_BY_ENDING))}, so that the format is "
-            "known. Give format='parquet' or what it is."
-        )
+        unnamed = [part for part in parts if _format_of_name(part.name) is None]
+        file_format = format_by_first_bytes(unnamed, options)
+        if file_format is None:
+            raise _unknown(unnamed[0], options)
+        found.setdefault(file_format, found.pop(None))
     if len(found) > 1:
         raise DataError(
             f"{parts[0].url}: all files must be of one format, got {some(found)}, for "
@@ -168,6 +167,17 @@ def format_of(parts: Sequence[Part], options: SourceOptions) -> str:
         )
     (file_format,) = found
     return str(file_format)
+
+
+def _unknown(part: Part, options: SourceOptions) -> DataError:
+    hint = "Give format='parquet' or what it is."
+    if is_text(part, options):
+        hint = "It is text: give format='csv', or what it is."
+    return DataError(
+        f"{part.url}: the name must end in one of "
+        f"{some(sorted(_BY_ENDING), len(_BY_ENDING))}, so that the format is known, or "
+        f"the first bytes tell it. {hint}"
+    )
 
 
 def _format_of_name(name: str) -> str | None:

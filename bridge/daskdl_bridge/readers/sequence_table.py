@@ -32,12 +32,12 @@ from daskdl_bridge.readers.pickle_rows import (
     pickle_types,
 )
 from daskdl_bridge.readers.row_in_span import first_row_of
-from daskdl_bridge.readers.sequence_file import MAGIC, Record, SequenceFile
+from daskdl_bridge.readers.sequence_file import Record, SequenceFile
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.readers.writables import BYTES_WRITABLE, NULL_WRITABLE, writable_of
 from daskdl_bridge.storage import open_input
 
-__all__ = ["SequenceReader", "is_sequence_file", "open_parts", "summarize_parts"]
+__all__ = ["SequenceReader", "open_parts", "summarize_parts"]
 
 _FORM = "SequenceFile"
 _KEY, _VALUE = "key", "value"
@@ -202,15 +202,6 @@ def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummar
         if _is_unknown(reader, name):
             types[name] = _class_of(reader, name)
     return FileSummary(types=types, rows=[None] * len(parts))
-
-
-def is_sequence_file(url: str, options: SourceOptions) -> bool:
-    """Tell whether a file begins as SequenceFiles do."""
-    with (
-        naming_damaged_file(url, _FORM),
-        open_input(url, options.storage_options) as stream,
-    ):
-        return bool(stream.read(len(MAGIC)) == MAGIC)
 
 
 def _without_indices(parts: Sequence[Part]) -> list[Part]:

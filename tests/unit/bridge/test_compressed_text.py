@@ -28,8 +28,8 @@ COMPRESS = {
     ".bz2": bz2.compress,
     ".deflate": zlib.compress,
     ".zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
-    ".snappy": lambda data: framed("snappy", [data[:1000], data[1000:]]),
-    ".lz4": lambda data: framed("lz4_raw", [data[:1000]], [data[1000:]]),
+    ".snappy": lambda data: framed("snappy", [data[:9], data[9:]]),
+    ".lz4": lambda data: framed("lz4_raw", [data[:9]], [data[9:]]),
 }
 
 
