@@ -16,11 +16,15 @@ _ONES = 0xFFFFFFFF
 # The table takes 1 MiB, which processors hold near.
 _STRETCH_BYTES = 1 << 10
 _STATE_BYTES = 4
+# Fewer are sooner done without NumPy.
+_FEW_BYTES = 16
 _MASK_DELTA = 0xA282EAD8
 
 
 def crc32c(data: bytes) -> int:
     """Return the checksum of some bytes."""
+    if len(data) <= _FEW_BYTES:
+        return _of_few(data)
     table = _table()
     values = np.frombuffer(data, np.uint8)
     state = _ONES
@@ -40,6 +44,18 @@ def masked_crc32c(data: bytes) -> int:
     """Return the checksum as TensorFlow stores it beside the data."""
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + _MASK_DELTA) & _ONES
+
+
+def _of_few(data: bytes) -> int:
+    table, state = _table_of_one(), _ONES
+    for byte in data:
+        state = (state >> 8) ^ table[(state ^ byte) & 255]
+    return state ^ _ONES
+
+
+@cache
+def _table_of_one() -> list[int]:
+    return [int(value) for value in _table()[0]]
 
 
 @cache

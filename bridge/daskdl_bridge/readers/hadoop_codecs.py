@@ -152,8 +152,19 @@ def _bzip2(stream: Any) -> Iterator[bytes]:
     return plain_streams(bz2.BZ2Decompressor, stream)
 
 
-def plain_streams(start: Callable[[], Any], stream: Any) -> Iterator[bytes]:
-    """Decompress one stream of zlib, bzip2 or xz, or several behind one another."""
+def plain_streams(
+    start: Callable[[], Any], stream: Any, *, is_single: bool = False
+) -> Iterator[bytes]:
+    """Decompress one stream of zlib, bzip2 or xz, or several behind one another.
+
+    Parameters
+    ----------
+    start : callable
+        Makes a decompressor.
+    stream : binary stream
+    is_single : bool
+        Whether nothing counts that is behind the first.
+    """
     held = stream.read(_PIECE_BYTES)
     while held:
         decoder = start()
@@ -163,7 +174,7 @@ def plain_streams(start: Callable[[], Any], stream: Any) -> Iterator[bytes]:
             held = _next_input(decoder, stream)
             if not (held or piece or decoder.eof):
                 raise EOFError("compressed bytes end too early")
-        held = decoder.unused_data or stream.read(_PIECE_BYTES)
+        held = b"" if is_single else decoder.unused_data or stream.read(_PIECE_BYTES)
 
 
 def _next_input(decoder: Any, stream: Any) -> bytes:

@@ -83,9 +83,13 @@ def _numbers(kind: int, value: int | memoryview) -> NDArray[Any]:
     """Return a packed list of numbers, or the only one of a list that is not packed."""
     if kind == _FLOAT_LIST:
         return np.frombuffer(_message(value), "<f4")
-    if isinstance(value, int):
-        return np.array([value], np.uint64).view(np.int64)
-    return _varints(np.frombuffer(value, np.uint8))
+    if not isinstance(value, int):
+        # Most lists, of labels for instance, have one.
+        number, end = _varint(value, 0) if len(value) else (0, -1)
+        if end != len(value):
+            return _varints(np.frombuffer(value, np.uint8))
+        value = number
+    return np.array([value], np.uint64).view(np.int64)
 
 
 def _varints(stored: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -68,7 +68,10 @@ def xml_rows(stream: Any, row_tag: str, name: str) -> Iterator[XmlRow]:
         fed += len(data)
         try:
             parser.Parse(data, not data)
-        except expat.ExpatError as error:
+        except DataError:
+            raise
+        # The last two are of encodings that nobody knows, or expat does not.
+        except (expat.ExpatError, LookupError, ValueError) as error:
             raise CorruptFileError(
                 f"{name}: must be a whole XML file, it is cut short or damaged: "
                 f"{error}."

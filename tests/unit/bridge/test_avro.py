@@ -27,12 +27,12 @@ START = datetime.datetime(2021, 1, 1, tzinfo=datetime.timezone.utc)
 DAYS = datetime.date(2020, 1, 1)
 
 
-def write(path: Path, rows: list[dict[str, Any]], *, sync: int = 100, **types: Any):
-    """Write records whose fields have these types, blocks of `sync` bytes."""
+def write(path: Path, rows: list[dict[str, Any]], *, codec="null", **types: Any):
+    """Write records whose fields have these types, in blocks of 100 bytes."""
     fields = [{"name": name, "type": kind} for name, kind in types.items()]
     schema = {"type": "record", "name": "r", "fields": fields}
     with path.open("wb") as file:
-        fastavro.writer(file, schema, rows, sync_interval=sync)
+        fastavro.writer(file, schema, rows, codec=codec, sync_interval=100)
     return str(path)
 
 
@@ -112,6 +112,14 @@ def test_blocks_have_each_row_once(tmp_path, monkeypatch):
     blocks = [block.features[:, 0].tolist() for block in partition.load_blocks()]
     assert len(blocks) > 10
     assert [*itertools.chain(*blocks)] == list(range(100))
+
+
+@pytest.mark.parametrize("codec", ["deflate", "bzip2", "xz"])
+def test_blocks_that_fastavro_wrote_are_read(tmp_path, codec):
+    rows = [{"features": i / 2, "label": i % 2} for i in range(100)]
+    types = {"features": "float", "label": "int"}
+    path = write(tmp_path / "x.avro", rows, codec=codec, **types)
+    assert load_one(path).features.tolist() == [[i / 2] for i in range(100)]
 
 
 def test_a_file_without_records_has_no_rows(tmp_path):

@@ -114,6 +114,14 @@ def test_entities_are_refused(tmp_path):
         load_one(path, **ROWS)
 
 
+@pytest.mark.parametrize("encoding", ["UTk-8", "shift_jis"])
+def test_unknown_encodings_are_refused(tmp_path, encoding):
+    head = f'<?xml version="1.0" encoding="{encoding}"?>\n'
+    path = write(tmp_path / "x.xml", ROW % (1, 1), head=head)
+    with pytest.raises(CorruptFileError, match="must be a whole XML file, it is cut"):
+        load_one(path, **ROWS)
+
+
 def test_deep_files_are_refused(tmp_path):
     path = write(tmp_path / "x.xml", "<a>" * 5000)
     with pytest.raises(CorruptFileError, match="must be nested 1000 levels at most"):
