@@ -70,6 +70,9 @@ _LINE_FEED = re.compile(rb"\n")
 # Enough for a header and a few records.
 _HEAD_BYTES = 1 << 20
 
+# Of a line. Examples are far smaller, and a few compressed bytes make any number.
+_MOST_LINE_BYTES = 128 << 20
+
 # The first read behind a span, for the end of its last line; each one doubles.
 _STEP_BYTES = 64 << 10
 
@@ -116,6 +119,7 @@ def read_blocks_of_lines(
             if end and len(data) == n_bytes:
                 yield replace(part, span=(start, start + end)), _text(held[:end], start)
                 start, held, is_empty = start + end, held[end:], False
+            _check_line(len(held) - n_bytes)
     _check_end(part, form, held, start + len(held))
     if held or is_empty:
         last = part if is_empty else replace(part, span=(start, start + len(held)))
@@ -237,6 +241,12 @@ def _end_of_lines(data: bytes) -> int:
     return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 
 
+def _check_line(n_bytes: int) -> None:
+    """Refuse to hold more of a line than one can have."""
+    if n_bytes > _MOST_LINE_BYTES:
+        raise EOFError(f"no line end in {n_bytes} bytes")
+
+
 def _text(data: bytes, start: int) -> bytes:
     return data if start else data.removeprefix(codecs.BOM_UTF8)
 
@@ -293,6 +303,7 @@ def _rest_of_line(stream: Any, last: bytes, ends: re.Pattern[bytes]) -> bytes:
         # Behind a carriage return a line feed may follow.
         if found and (found.end() < len(line) or line.endswith(b"\n")):
             return bytes(line[1 : found.end()])
+        _check_line(len(line))
         searched = found.start() if found else len(line)
         more = stream.read(step)
         if not more:

@@ -10,6 +10,7 @@ import pytest
 
 from daskdl.errors import CorruptFileError, DataError
 from daskdl_bridge.readers import line_ranges
+from daskdl_bridge.readers import lines as line_module
 from tests.unit.bridge.damaged_files import check_refused_or_read, damaged_copies
 from tests.unit.bridge.sample_forms import SAMPLES
 from tests.unit.bridge.table_files import load_one, open_path
@@ -115,6 +116,18 @@ def test_a_file_that_is_cut_between_frames_is_corrupt(tmp_path):
     path.write_bytes(framed("snappy", [b"label,a\n1,2\n1,"]))
     with pytest.raises(CorruptFileError, match=r"cut short at offset 14\."):
         load_one(str(path), features="a", label="label")
+
+
+@pytest.mark.parametrize("head_bytes", [100, 1 << 20])
+def test_a_line_without_an_end_is_not_held(
+    tmp_path, monkeypatch, in_blocks, head_bytes
+):
+    monkeypatch.setattr(line_module, "_HEAD_BYTES", head_bytes)
+    monkeypatch.setattr(line_module, "_STEP_BYTES", 100)
+    monkeypatch.setattr(line_module, "_MOST_LINE_BYTES", 10_000)
+    path = compressed(tmp_path / "x.csv.deflate", lines(3) + b"1" * 1_000_000)
+    with pytest.raises(CorruptFileError, match=r"no line end in \d\d\d\d\d bytes"):
+        load_one(path, features="a", label="label")
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
