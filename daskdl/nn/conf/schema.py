@@ -147,8 +147,10 @@ def _with_patterns_once(schema: dict[str, Any]) -> dict[str, Any]:
             return [put(each) for each in part]
         if not isinstance(part, dict):
             return part
-        if part.get("pattern") in names:
-            return {"$ref": f"#/$defs/{names[part['pattern']]}"}
+        pattern = part.get("pattern")
+        # Among properties it is one of that name.
+        if isinstance(pattern, str) and pattern in names:
+            return {"$ref": f"#/$defs/{names[pattern]}"}
         return {key: put(each) for key, each in part.items()}
 
     whole: dict[str, Any] = put(schema)
