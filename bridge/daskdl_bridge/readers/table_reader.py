@@ -145,8 +145,8 @@ class TablePartition(Partition):
         Yields
         ------
         DataSet or MultiDataSet
-            Row groups of Parquet and stripes of ORC, or parts of those, or some records,
-            files or compressed lines; other forms are read as a whole.
+            Row groups of Parquet and stripes of ORC, or parts of those, or some of the
+            records, files or compressed lines; other forms are read as a whole.
         """
         tables = self.reader.read_blocks(self.part, self._stored(), self.options)
         try:
