@@ -80,10 +80,11 @@ class LibsvmReader(LineReader):
             data = read_lines(part, self.form, options.storage_options)
             pieces = iter([(part, data)])
         # Of one piece after the other: all that is kept of each is its largest index.
-        width = 0
+        width, first_row = 0, self.first_row(part, options)
         for piece, data in pieces:
-            _, _, indices, _ = _parsed(data, piece, self.first_row(piece, options))
+            lengths, _, indices, _ = _parsed(data, piece, first_row)
             width = max(width, int(indices.max(initial=0)))
+            first_row = first_row + len(lengths)
         return width
 
 

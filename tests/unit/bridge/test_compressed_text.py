@@ -101,6 +101,12 @@ def test_the_width_of_libsvm_is_that_of_all_blocks(tmp_path, in_blocks):
     assert batch.features.shape == (300, 300)
 
 
+def test_a_damaged_line_of_libsvm_is_named_by_its_row(tmp_path, in_blocks):
+    path = compressed(tmp_path / "x.libsvm.gz", b"1 1:1\n" * 300 + b"1 x\n")
+    with pytest.raises(CorruptFileError, match=r"row 300 is '1 x'"):
+        open_path(path)
+
+
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
 def test_a_file_that_is_cut_short_is_corrupt(tmp_path, codec, share):
