@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from daskdl.checks import some
+from daskdl.checks import check_one_of, some
 from daskdl.data.directory_lock import DirectoryLock
 from daskdl.data.retries import BROKEN, in_words, is_full, is_lasting, with_retries
 from daskdl.data.sinks import Sink
@@ -26,13 +26,13 @@ from daskdl.errors import (
 )
 from daskdl_bridge.output_directory import SUCCESS, OutputDirectory
 from daskdl_bridge.storage import filesystem, is_hidden, join_url, url_of
-from daskdl_bridge.writers.parquet import encode_parquet
+from daskdl_bridge.writers.formats import WRITERS
 
 __all__ = ["PathSink", "PathSinks"]
 
 _PIECE_BYTES = 4 << 20
 
-_EMPTY = "-empty.parquet"
+_EMPTY = "-empty"
 
 
 class PathSinks:
@@ -46,11 +46,19 @@ class PathSinks:
         self,
         url: str | os.PathLike[str],
         *,
+        format: str = "parquet",
         overwrite: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> "PathSink":
-        """Return a sink for a directory of Parquet files; nothing is touched yet."""
+        """Return a sink for a directory of part files; nothing is touched yet.
+
+        Raises
+        ------
+        OptionError
+            If `format` is no format that can be written.
+        """
         return PathSink(
+            format=check_one_of("open_sink", "format", format, WRITERS),
             url=_whole(os.fspath(url)),
             overwrite=overwrite,
             storage_options=dict(storage_options or {}),
@@ -64,12 +72,14 @@ def _whole(url: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PathSink(Sink):
-    """A directory of Parquet files with ``_SUCCESS``.
+    """A directory of part files with ``_SUCCESS``.
 
     Parameters
     ----------
     url : str
         Path or URL of the directory.
+    format : str
+        A key of :data:`daskdl_bridge.writers.formats.WRITERS`.
     overwrite : bool
         Replace the part files that are there, when the new ones are committed.
     storage_options : dict
@@ -82,6 +92,7 @@ class PathSink(Sink):
     """
 
     url: str
+    format: str = "parquet"
     overwrite: bool = False
     storage_options: dict[str, Any] = field(default_factory=dict)
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -93,6 +104,10 @@ class PathSink(Sink):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_locks": []}
+
+    def check_columns(self, columns: Mapping[str, Any]) -> None:
+        """Refuse columns that the format has no form for."""
+        WRITERS[self.format].encode(columns)
 
     def prepare(self) -> None:
         """Make the directory for temporary parts.
@@ -122,7 +137,7 @@ class PathSink(Sink):
             self._locks.append(DirectoryLock(self._temporary(path)))
 
     def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
-        """Write a Parquet file under a temporary name, the whole again on error.
+        """Write a file under a temporary name, the whole again on error.
 
         Parameters
         ----------
@@ -143,9 +158,10 @@ class PathSink(Sink):
         StorageError
             If the last try failed too.
         """
-        encoded, rows = encode_parquet(columns)
+        writer = WRITERS[self.format]
+        encoded, rows = writer.encode(columns)
         data = memoryview(encoded)
-        ending = ".parquet" if rows else _EMPTY
+        ending = writer.ending if rows else _EMPTY
 
         def write() -> str:
             return self._write(f"part-{index:05d}-{uuid.uuid4()}{ending}", data)
@@ -196,8 +212,9 @@ class PathSink(Sink):
         # As Spark does: a file without rows only tells the schema.
         kept = [p for p in paths if not p.endswith(_EMPTY)] or list(paths[:1])
         final = []
+        ending = WRITERS[self.format].ending
         for number, temporary in enumerate(kept):
-            name = f"part-{number:05d}-{self.run_id}-c000.snappy.parquet"
+            name = f"part-{number:05d}-{self.run_id}-c000{ending}"
             move(fs, filesystem(temporary, self.storage_options)[1], f"{path}/{name}")
             final.append(join_url(self.url, name))
         return final

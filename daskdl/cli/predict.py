@@ -24,7 +24,13 @@ __all__ = ["command"]
     "--output",
     required=True,
     metavar="DIR",
-    help="Directory or URL for the predictions, Parquet that Spark reads.",
+    help="Directory or URL for the predictions, part files that Spark reads.",
+)
+@click.option(
+    "--output-format",
+    metavar="NAME",
+    default="parquet",
+    help="Of its files: parquet, if not given, csv, json, sequence_file or pickle.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is at the output.")
 @data_options
@@ -35,6 +41,7 @@ def command(
     data: str,
     key: str,
     output: str,
+    output_format: str,
     overwrite: bool,
     features: tuple[str, ...],
     data_format: str | None,
@@ -85,7 +92,7 @@ def command(
         source = open_for(saved.network, data, options, given=given)
         url = resolve_path(os.getcwd(), output)
         check_apart("predict", "--output", url, resolve_path(os.getcwd(), data))
-        _check_output(url, overwrite=overwrite)
+        _check_output(url, output_format, overwrite=overwrite)
         view.note(starting(scheduler, workers))
         with connect(cluster_from(scheduler, workers), needs_all=False) as client:
             n_workers = len(client.nthreads())
@@ -93,7 +100,12 @@ def command(
             view.note(f"predicting {source.name}")
             work_s = time.monotonic()
             rows = front.feed_forward_with_key(
-                source, key=key, output=url, overwrite=overwrite, options=source.options
+                source,
+                key=key,
+                output=url,
+                output_format=output_format,
+                overwrite=overwrite,
+                options=source.options,
             )
             work_s = time.monotonic() - work_s
     metrics = RunMetrics(
@@ -111,14 +123,14 @@ def command(
         click.echo(metrics.to_line())
 
 
-def _check_output(url: str, *, overwrite: bool) -> None:
+def _check_output(url: str, output_format: str, *, overwrite: bool) -> None:
     """Refuse an output that exists now, not after the workers have started."""
     from daskdl.cli.output_errors import output_error
     from daskdl.data.retries import BROKEN
     from daskdl.data.sinks import open_sink
     from daskdl.errors import DaskdlError, OutputExistsError, UnfinishedOutputError
 
-    sink = open_sink(url, overwrite=overwrite)
+    sink = open_sink(url, format=output_format, overwrite=overwrite)
     try:
         sink.prepare()
     except UnfinishedOutputError as error:

@@ -25,6 +25,7 @@ from daskdl.cluster.inference import (
     InferenceTask,
     Predicted,
     Scored,
+    columns_without_rows,
     output_columns,
     predict_source,
     scan_on,
@@ -421,6 +422,7 @@ class ClusterNetwork(Generic[N]):
         *,
         key: str | None = None,
         output: str | None = None,
+        output_format: str | None = None,
         overwrite: bool = False,
         batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
         normalizer: NormalizerChoice = "own",
@@ -437,8 +439,12 @@ class ClusterNetwork(Generic[N]):
             Column of the keys. Pairs and DataSets bring theirs; labelled data keep
             their coordinates and need none.
         output : str, optional
-            Directory to write Parquet part files to, which Spark reads with
-            ``probability`` as a vector column. Must not exist unless `overwrite`.
+            Directory to write part files to. Must not exist unless `overwrite`.
+        output_format : str, optional
+            Of the part files: ``parquet`` (if not given), ``csv``, ``json``,
+            ``sequence_file`` or ``pickle``. In Parquet Spark reads ``probability`` as a
+            vector column; the last two hold pairs, as the list that is returned
+            without `output`.
         batch_size : int
             Examples of one forward pass; affects speed only.
         normalizer : Normalizer, None or "own"
@@ -456,10 +462,18 @@ class ClusterNetwork(Generic[N]):
         Raises
         ------
         OptionError
-            When the examples have no keys.
+            When the examples have no keys, or `output_format` is none, or given without
+            `output`.
+        DataError
+            When the format has no form for keys of their type.
         """
         check_count(type(self).__name__, "batch_size", batch_size)
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
+        if output is None and output_format is not None:
+            raise OptionError(
+                "feed_forward_with_key: output_format must come with output, got "
+                f"{output_format!r} without. Give output, or leave it out."
+            )
         given = dataset_of_pairs(data) if are_pairs(data) else data
         who = f"{type(self).__name__}.feed_forward_with_key"
         wanted = given_options(who, options, source_options)
@@ -480,7 +494,13 @@ class ClusterNetwork(Generic[N]):
             _check_keys(source, wanted)
         task = InferenceTask(batch_size, wanted.key or "key", normalizer)
         if output is not None:
-            return self._write(source, output, task, wanted, overwrite=overwrite)
+            sink = open_sink(
+                output,
+                format=output_format or "parquet",
+                overwrite=overwrite,
+                storage_options=wanted.storage_options,
+            )
+            return self._write(source, sink, task)
         predicted = self._predict(source, None, task)
         if is_labelled(data):
             return labelled(data, predicted, wanted)
@@ -523,18 +543,9 @@ class ClusterNetwork(Generic[N]):
         check_class_names(self.network, source)
         return source
 
-    def _write(
-        self,
-        source: Source,
-        output: str,
-        task: InferenceTask,
-        options: SourceOptions,
-        *,
-        overwrite: bool,
-    ) -> int:
-        sink = open_sink(
-            output, overwrite=overwrite, storage_options=options.storage_options
-        )
+    def _write(self, source: Source, sink: Sink, task: InferenceTask) -> int:
+        for partition in source.partitions[:1]:
+            sink.check_columns(columns_without_rows(self.network, partition, task))
         try:
             sink.prepare()
             predicted = self._predict(source, sink, task)

@@ -234,6 +234,17 @@ def output_columns(network: Network[Any]) -> list[OutputColumn]:
     return columns
 
 
+def columns_without_rows(
+    network: Network[Any], partition: Partition, task: InferenceTask
+) -> dict[str, Any]:
+    """Return the columns that a predictions file will have, for checks of their types.
+
+    Keys are of the type in which they are stored, if the source knows it.
+    """
+    keys = partition.stored_keys(np.empty(0, object))
+    return prediction_columns(task.key, keys, _no_outputs(network), class_axes(network))
+
+
 def classes_of(probabilities: NDArray[Any], axis: int = 1) -> NDArray[np.float64]:
     """Return the most probable classes along an axis, as doubles.
 

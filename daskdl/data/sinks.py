@@ -37,6 +37,22 @@ class Sink(ABC):
         """
 
     @abstractmethod
+    def check_columns(self, columns: Mapping[str, Any]) -> None:
+        """Refuse columns that could not be written, on the driver.
+
+        Parameters
+        ----------
+        columns : mapping of str to array
+            As `write_part` takes them, without rows. Where a source does not know the
+            type of its keys, that column is of none.
+
+        Raises
+        ------
+        DataError
+            If the format has no form for a column.
+        """
+
+    @abstractmethod
     def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
         """Write one part under a temporary name, on a worker.
 
@@ -84,13 +100,23 @@ class SinkOpener(Protocol):
         """Say whether this opener knows how to write to the URL."""
 
     def open(
-        self, url: str, *, overwrite: bool, storage_options: dict[str, Any]
+        self, url: str, *, format: str, overwrite: bool, storage_options: dict[str, Any]
     ) -> Sink:
-        """Return a sink for the URL without touching existing output."""
+        """Return a sink for the URL without touching existing output.
+
+        Raises
+        ------
+        OptionError
+            If it does not know the format.
+        """
 
 
 def open_sink(
-    url: str, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+    url: str,
+    *,
+    format: str = "parquet",
+    overwrite: bool = False,
+    storage_options: dict[str, Any] | None = None,
 ) -> Sink:
     """Return the sink for a URL; nothing is written yet.
 
@@ -98,6 +124,9 @@ def open_sink(
     ----------
     url : str
         Directory to write: a plain path, ``file://`` or ``hdfs://``, ...
+    format : str
+        Of the part files: ``parquet``, ``sequence_file``, ``pickle``, ``csv`` or
+        ``json``.
     overwrite : bool
         Replace what is there when the output is committed.
     storage_options : dict, optional
@@ -106,14 +135,17 @@ def open_sink(
     Raises
     ------
     OptionError
-        If no installed package knows how to write to the URL.
+        If no installed package knows how to write to the URL, or not in that format.
     """
     for entry_point in importlib.metadata.entry_points(group="daskdl.sinks"):
         loaded = entry_point.load()
         opener: SinkOpener = loaded() if isinstance(loaded, type) else loaded
         if opener.accepts(url):
             return opener.open(
-                url, overwrite=overwrite, storage_options=dict(storage_options or {})
+                url,
+                format=format,
+                overwrite=overwrite,
+                storage_options=dict(storage_options or {}),
             )
     raise OptionError(
         f"open_sink: url must name a place that an installed sink can write to, "

@@ -1,11 +1,12 @@
 """Java's serialised arrays of arrays of bytes, in which Spark keeps pickles."""
 
 import io
+from collections.abc import Sequence
 
 from daskdl.dl4j.java.counted_stream import CountedStream
 from daskdl.errors import DataError
 
-__all__ = ["JAVA_OBJECTS", "byte_arrays"]
+__all__ = ["JAVA_OBJECTS", "byte_arrays", "encode_byte_arrays"]
 
 JAVA_OBJECTS = b"\xac\xed\x00\x05"
 """What a stream of Java's serialised objects begins with."""
@@ -49,6 +50,15 @@ def byte_arrays(data: bytes, name: str) -> list[bytes]:
     if not counted.is_at_end():
         raise counted.corrupt("the last array must end the value", "more bytes")
     return arrays
+
+
+def encode_byte_arrays(arrays: Sequence[bytes]) -> bytes:
+    """Return the value of an object file that holds arrays of bytes."""
+    made = [JAVA_OBJECTS, _CLASS, _OUTER, len(arrays).to_bytes(4, "big")]
+    for index, data in enumerate(arrays):
+        described = _REFERENCE + _SECOND if index else _CLASS + _INNER
+        made += [described, len(data).to_bytes(4, "big"), data]
+    return b"".join(made)
 
 
 def _byte_array(counted: CountedStream, *, is_first: bool) -> bytes:

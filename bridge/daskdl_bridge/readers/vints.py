@@ -7,7 +7,7 @@ the complement of a negative one.
 
 from daskdl.dl4j.java.counted_stream import CountedStream
 
-__all__ = ["take_vint", "vint_at"]
+__all__ = ["encode_vint", "take_vint", "vint_at"]
 
 _LEAST_PLAIN, _LEAST_POSITIVE = -112, -120
 
@@ -40,6 +40,16 @@ def take_vint(counted: CountedStream) -> int:
     first = _signed(counted.take(1)[0])
     n_bytes = _n_following(first)
     return _number(first, counted.take(n_bytes) if n_bytes else b"")
+
+
+def encode_vint(number: int) -> bytes:
+    """Return the bytes of a number of at most 64 bits."""
+    if _LEAST_PLAIN <= number <= 127:
+        return number.to_bytes(1, "big", signed=True)
+    base, stored = (_LEAST_PLAIN, number) if number >= 0 else (_LEAST_POSITIVE, ~number)
+    n_bytes = (stored.bit_length() + 7) // 8
+    first = (base - n_bytes).to_bytes(1, "big", signed=True)
+    return first + stored.to_bytes(n_bytes, "big")
 
 
 def _signed(byte: int) -> int:

@@ -40,6 +40,10 @@ PREDICT = ["predict", "model.safetensors", "test"]
         ([*PREDICT, "--key", "id", "--output", "test/x"], "must lie apart from the da"),
         ([*PREDICT, "--key", "id", "--output", "job.yaml/x"], "(Not a directory)"),
         ([*PREDICT, "--key", "id", "--output", "foo://x"], "one that fsspec knows"),
+        (
+            [*PREDICT, "--key", "id", "--output", "o", "--output-format", "orc"],
+            "format must be one of 'csv', 'json', 'parquet', 'pickle', 'sequence_file'",
+        ),
         ([*PREDICT, "--key", "prediction", "--output", "o"], "--key must differ"),
         ([*PREDICT, "--key", "probability_1", "--output", "o"], "--key must differ"),
         ([*PREDICT, "--key", "ids", "--output", "o"], "column 'ids' must exist"),

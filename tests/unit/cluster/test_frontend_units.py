@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from daskdl import Evaluation, LossLayer, NormalizerStandardize, OCNNOutput, Output
@@ -243,6 +245,27 @@ def test_an_unknown_option_is_refused_by_the_method_that_was_called(method, othe
         OptionError, match=rf"DaskMultiLayer\.{method}: .* of {method} o"
     ):
         getattr(front, method)(data, *others, average=True)
+
+
+def test_an_output_format_without_output_is_refused():
+    front = DaskMultiLayer(InlineClient(), mlp())
+    with pytest.raises(OptionError, match=r"output_format must come with output, got"):
+        front.feed_forward_with_key((np.zeros((3, 4)), None), output_format="csv")
+
+
+def test_keys_that_a_format_has_no_form_for_are_refused_before_work(tmp_path):
+    columns = {"id": [b"a"], "x": [[0.0] * 4]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    front = DaskMultiLayer(InlineClient(), mlp())
+    with pytest.raises(DataError, match=r"column 'id' must hold no bytes"):
+        front.feed_forward_with_key(
+            str(tmp_path / "a.parquet"),
+            features="x",
+            key="id",
+            output=str(tmp_path / "out"),
+            output_format="csv",
+        )
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("method", ["fit", "evaluate", "score", "feedForwardWithKey"])

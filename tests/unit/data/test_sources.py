@@ -112,12 +112,12 @@ def test_a_sink_is_opened_by_the_first_that_accepts_the_url(monkeypatch):
         def accepts(self, url):
             return url.startswith("mem://")
 
-        def open(self, url, *, overwrite, storage_options):
-            return url, overwrite, storage_options
+        def open(self, url, *, format, overwrite, storage_options):
+            return url, format, overwrite, storage_options
 
     entry = SimpleNamespace(name="mine", load=lambda: Opener)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [entry])
-    assert open_sink("mem://a", overwrite=True) == ("mem://a", True, {})
+    assert open_sink("mem://a", overwrite=True) == ("mem://a", "parquet", True, {})
     with pytest.raises(OptionError, match=r"url must name a place .* got 'ftp://b'"):
         open_sink("ftp://b")
 
