@@ -19,6 +19,7 @@ _HOMES = {
         "SharedTrainingMaster",
     ),
     "daskdl.data.dataset": ("DataSet",),
+    "daskdl.dl4j.datasets.export": ("export_datasets",),
     "daskdl.dl4j.datasets.file_batch": ("FileBatch",),
     "daskdl.data.multi_dataset": ("MultiDataSet",),
     "daskdl.data.normalizers.hybrid": ("MultiNormalizerHybrid",),

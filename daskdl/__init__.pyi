@@ -42,6 +42,7 @@ from daskdl.data.pre_processors.under_sampling import (
     UnderSamplingByMaskingPreProcessor,
 )
 from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.dl4j.datasets.export import export_datasets
 from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
@@ -573,6 +574,7 @@ __all__ = [
     "ZeroPadding3D",
     "__version__",
     "activation",
+    "export_datasets",
     "export_onnx",
     "features_of",
     "fit",
