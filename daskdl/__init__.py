@@ -21,6 +21,11 @@ _HOMES = {
     "daskdl.data.dataset": ("DataSet",),
     "daskdl.dl4j.datasets.export": ("export_datasets",),
     "daskdl.dl4j.datasets.file_batch": ("FileBatch",),
+    "daskdl.dl4j.datasets.validation": (
+        "ValidationResult",
+        "delete_invalid_datasets",
+        "validate_datasets",
+    ),
     "daskdl.data.multi_dataset": ("MultiDataSet",),
     "daskdl.data.normalizers.hybrid": ("MultiNormalizerHybrid",),
     "daskdl.data.normalizers.image": (
@@ -51,7 +56,9 @@ _HOMES = {
         "UnderSamplingByMaskingMultiDataSetPreProcessor",
         "UnderSamplingByMaskingPreProcessor",
     ),
+    "daskdl.data.sources.listed_files": ("list_paths",),
     "daskdl.data.sources.source": ("SourceOptions", "open_source"),
+    "daskdl.data.texts": ("read_text", "write_text"),
     "daskdl.encoding.algorithms": (
         "AdaptiveThresholdAlgorithm",
         "FixedThresholdAlgorithm",

@@ -41,9 +41,16 @@ from daskdl.data.pre_processors.under_sampling import (
     UnderSamplingByMaskingMultiDataSetPreProcessor,
     UnderSamplingByMaskingPreProcessor,
 )
+from daskdl.data.sources.listed_files import list_paths
 from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.data.texts import read_text, write_text
 from daskdl.dl4j.datasets.export import export_datasets
 from daskdl.dl4j.datasets.file_batch import FileBatch
+from daskdl.dl4j.datasets.validation import (
+    ValidationResult,
+    delete_invalid_datasets,
+    validate_datasets,
+)
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
     FixedThresholdAlgorithm,
@@ -554,6 +561,7 @@ __all__ = [
     "Upsampling2D",
     "Upsampling3D",
     "VGG16ImagePreProcessor",
+    "ValidationResult",
     "VarScalingNormalFanAvg",
     "VarScalingNormalFanIn",
     "VarScalingNormalFanOut",
@@ -574,20 +582,25 @@ __all__ = [
     "ZeroPadding3D",
     "__version__",
     "activation",
+    "delete_invalid_datasets",
     "export_datasets",
     "export_onnx",
     "features_of",
     "fit",
     "layer",
+    "list_paths",
     "load",
     "loss",
     "network_svg",
     "open_source",
+    "read_text",
     "schedule",
     "transfer_learning",
     "updater",
+    "validate_datasets",
     "vertex",
     "weight_init",
+    "write_text",
 ]
 
 __version__: str

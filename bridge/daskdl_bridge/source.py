@@ -78,6 +78,21 @@ class PathSources:
         is_minibatches = file_format in MINIBATCH_FORMATS
         return Source(name, tuple(partitions), is_minibatches, class_names=names)
 
+    def list_paths(self, data: Any, options: SourceOptions) -> list[str]:
+        """Return the URLs of the files at a path, in the order in which they are read.
+
+        Raises
+        ------
+        As `list_parts`.
+        """
+        with naming(_name(data)):
+            parts = list_parts(
+                data,
+                require_success=options.require_success,
+                storage_options=options.storage_options,
+            )
+        return [part.url for part in parts]
+
     def look(self, data: Any, options: SourceOptions) -> DataSummary:
         """List the files, and tell their columns as far as their heads tell them.
 

@@ -1,10 +1,12 @@
 """The base class of evaluations: count, merge, report, and go to a file."""
 
+import os
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar
 
 from daskdl.checks import did_you_mean
-from daskdl.errors import OptionError
+from daskdl.data.texts import read_text, write_text
+from daskdl.errors import FormatError, OptionError
 
 E = TypeVar("E", bound="Evaluable")
 
@@ -54,6 +56,80 @@ class Evaluable(ABC):
     @abstractmethod
     def to_json(self) -> str:
         """Return DL4J's JSON."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls: type[E], text: str) -> E:
+        """Return the evaluation that :meth:`to_json` or DL4J wrote.
+
+        Raises
+        ------
+        FormatError
+            When the text is no such JSON or holds impossible values.
+        """
+
+    def save(
+        self,
+        path_or_url: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        storage_options: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the JSON of :meth:`to_json` to a file, which appears when it is whole.
+
+        Parameters
+        ----------
+        path_or_url : str or path
+            Anything that fsspec opens: plain paths, ``file://``, ``hdfs://``, ...
+        overwrite : bool
+            Replace what is there.
+        storage_options : dict, optional
+            Handed to the file system.
+
+        Raises
+        ------
+        OutputExistsError
+            If there is a file and `overwrite` is False.
+        OutputError
+            If the store does not take it.
+        """
+        write_text(
+            path_or_url,
+            self.to_json(),
+            overwrite=overwrite,
+            storage_options=storage_options,
+        )
+
+    @classmethod
+    def load(
+        cls: type[E],
+        path_or_url: str | os.PathLike[str],
+        *,
+        storage_options: dict[str, Any] | None = None,
+    ) -> E:
+        """Read the file of :meth:`save`, or DL4J's JSON, of an evaluation like this.
+
+        Parameters
+        ----------
+        path_or_url : str or path
+            Anything that fsspec opens.
+        storage_options : dict, optional
+            Handed to the file system.
+
+        Raises
+        ------
+        SourceNotFoundError
+            If there is no file.
+        FormatError
+            If it holds something else, or an evaluation of another class.
+        DataError
+            If it is no text.
+        """
+        text = read_text(path_or_url, storage_options=storage_options)
+        try:
+            return cls.from_json(text)
+        except FormatError as error:
+            raise FormatError(f"{path_or_url}: {error}") from error
 
     @abstractmethod
     def score_for_metric(self, metric: str) -> float:

@@ -241,10 +241,10 @@ class SourceOpener(Protocol):
     """The interface of entry points of ``daskdl.sources``: an object or a class.
 
     It may have `look`, which takes what `open` takes and returns a
-    :class:`~daskdl.data.sources.summary.DataSummary`, for ``daskdl inspect``; and
-    `returned`, which takes the same and returns a
-    :class:`~daskdl.data.sources.returned.Returned`, for data whose predictions are to
-    be of their kind.
+    :class:`~daskdl.data.sources.summary.DataSummary`, for ``daskdl inspect``;
+    `list_paths`, which takes the same and returns the URLs of files; and `returned`,
+    which takes the same and returns a :class:`~daskdl.data.sources.returned.Returned`,
+    for data whose predictions are to be of their kind.
     """
 
     def accepts(self, data: Any) -> bool:

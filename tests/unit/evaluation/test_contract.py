@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from daskdl.dl4j.evaluation.reader import from_json
-from daskdl.errors import DataError, FormatError, OptionError, ShapeError
+from daskdl.errors import (
+    DataError,
+    FormatError,
+    OptionError,
+    OutputExistsError,
+    ShapeError,
+)
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
@@ -137,6 +143,29 @@ def test_json_is_read_and_written_unchanged(name, batch):
     text = evaluation.to_json()
     assert from_json(text).to_json() == text
     assert from_json(text).stats() == evaluation.stats()
+
+
+@every_evaluation
+@pytest.mark.parametrize("place", ["{folder}/a.json", "memory://evaluations/a.json"])
+def test_files_on_any_store_are_read_and_written(name, batch, tmp_path, place):
+    evaluation = filled(name, batch)
+    url = place.format(folder=tmp_path)
+    evaluation.save(url, overwrite=True)
+    found = type(evaluation).load(url)
+    assert (type(found), found.to_json()) == (type(evaluation), evaluation.to_json())
+
+
+def test_a_file_that_is_there_stays(tmp_path):
+    Evaluation(labels=["a", "b"]).save(tmp_path / "a.json")
+    with pytest.raises(OutputExistsError, match=r"must not exist yet"):
+        ROC().save(tmp_path / "a.json")
+    assert Evaluation.load(tmp_path / "a.json").labels == ["a", "b"]
+
+
+def test_a_file_of_another_class_is_refused_with_its_path(tmp_path):
+    ROC().save(tmp_path / "a.json")
+    with pytest.raises(FormatError, match=r"a\.json: .*ROC"):
+        Evaluation.load(tmp_path / "a.json")
 
 
 @every_evaluation
