@@ -1,5 +1,7 @@
 """Objects of Spark's pickle files as rows: what columns there are, and their values."""
 
+import datetime
+import decimal
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +23,10 @@ _MOST_AXES = 8
 
 _SINGLE = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 _SINGLE |= {str: pa.string(), bytes: pa.binary(), type(None): pa.null()}
+# A decimal as Spark infers it, whatever the first one has for digits.
+_SINGLE |= {decimal.Decimal: pa.decimal128(38, 18), datetime.date: pa.date32()}
+_SINGLE |= {datetime.timedelta: pa.duration("us")}
+_INSTANT, _WALL_CLOCK = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
 def pickle_types(value: bytes, name: str) -> dict[str, Any]:
@@ -37,8 +43,9 @@ def pickle_types(value: bytes, name: str) -> dict[str, Any]:
     -------
     dict of str to pyarrow.DataType
         A pair of which the second is an array, a list, a vector or bytes has ``key``
-        and ``value``, any other tuple ``_c0``, ``_c1`` and so on; a labelled point has
-        ``label`` and ``features``, a dict or row its names. Else there is ``value``.
+        and ``value``, one whose second has columns of its own ``key`` and those, any
+        other tuple ``_c0``, ``_c1`` and so on; a labelled point has ``label`` and
+        ``features``, a dict or row its names. Else there is ``value``.
 
     Raises
     ------
@@ -138,6 +145,10 @@ def _named(one: Any) -> dict[str, Any]:
         return {"label": one.label, "features": one.features}
     if not isinstance(one, tuple):
         return {"value": one}
+    if len(one) == 2 and isinstance(one[1], LabeledPoint | dict):
+        columns = _named(one[1])
+        if "key" not in columns:
+            return {"key": one[0], **columns}
     if len(one) == 2 and isinstance(
         one[1], PickledArray | Vector | list | tuple | bytes
     ):
@@ -149,6 +160,8 @@ def _arrow_type(value: Any, n_axes: int = 0) -> Any:
     """Return the type of a column of such values, None if they are none."""
     if type(value) in _SINGLE:
         return _SINGLE[type(value)]
+    if isinstance(value, datetime.datetime):
+        return _WALL_CLOCK if value.tzinfo is None else _INSTANT
     if isinstance(value, Vector):
         return VECTOR
     if isinstance(value, PickledArray) and value.array is not None:
@@ -192,9 +205,9 @@ def _plain(value: Any) -> Any:
 
 def _no_value(name: str, column: str, value: Any) -> DataError:
     return DataError(
-        f"{name}: column {column!r} must hold numbers, texts, bytes, lists of those, "
-        f"arrays or vectors, got {_in_words(value)}. Have Spark write other objects, "
-        "or Parquet."
+        f"{name}: column {column!r} must hold numbers, texts, bytes, dates, lists of "
+        f"those, arrays or vectors, got {_in_words(value)}. Have Spark write other "
+        "objects, or Parquet."
     )
 
 

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl_bridge.readers.pickled_values import VALUES, row_of
+
 __all__ = [
     "STAND_INS",
     "LabeledPoint",
@@ -225,16 +227,6 @@ def _labeled_point(label: Any, features: Any) -> LabeledPoint:
     return LabeledPoint(float(label), features)
 
 
-def _row(names: Any, values: Any) -> dict[str, Any]:
-    if not isinstance(names, list | tuple) or not isinstance(values, tuple):
-        raise TypeError("a row without names or values")
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError("a row whose names are no texts")
-    if not len(set(names)) == len(names) == len(values):
-        raise ValueError("a row whose names are not one for each value")
-    return dict(zip(names, values, strict=True))
-
-
 _OF_NUMPY: Mapping[str, StandIn] = MappingProxyType(
     {
         "multiarray._reconstruct": _reconstruct,
@@ -261,7 +253,8 @@ STAND_INS: Mapping[str, StandIn] = MappingProxyType(
         **{f"pyspark.{of}.linalg.DenseVector": _dense for of in ("ml", "mllib")},
         **{f"pyspark.{of}.linalg.SparseVector": _sparse for of in ("ml", "mllib")},
         "pyspark.mllib.regression.LabeledPoint": _labeled_point,
-        "pyspark.sql.types._create_row": _row,
+        "pyspark.sql.types._create_row": row_of,
+        **VALUES,
     }
 )
 """What a pickle may name, module and name, to what is called in its place."""

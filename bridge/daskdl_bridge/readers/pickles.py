@@ -52,8 +52,9 @@ def load_pickle(data: bytes, name: str) -> Any:
     Returns
     -------
     object
-        None, bool, int, float, str, bytes, list, tuple, dict with texts for keys,
-        PickledArray, Vector, LabeledPoint, or of those. Rows of Spark are dicts.
+        None, bool, int, float, str, bytes, date, datetime, timedelta, Decimal, list,
+        tuple, dict with texts for keys, PickledArray, Vector, LabeledPoint, or of
+        those. Rows of Spark and named tuples are dicts.
 
     Raises
     ------
@@ -269,10 +270,10 @@ class _Machine:
 
     def _refused(self, got: str) -> DataError:
         return DataError(
-            f"{self._name}: a pickle must hold numbers, texts, bytes, lists, tuples, "
-            "dicts, arrays of numbers of NumPy, and vectors, labelled points and rows "
-            f"of Spark, got {got} before its byte {self.at}. Nothing else is read, as "
-            "it may run any code. Have Spark write Parquet."
+            f"{self._name}: a pickle must hold numbers, texts, bytes, dates, lists, "
+            "tuples, dicts, arrays of numbers of NumPy, and vectors, labelled points "
+            f"and rows of Spark, got {got} before its byte {self.at}. Nothing else is "
+            "read, as it may run any code. Have Spark write Parquet."
         )
 
 

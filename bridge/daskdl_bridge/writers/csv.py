@@ -16,7 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from daskdl.errors import DataError
-from daskdl_bridge.writers.json import check_map_keys, float_text, json_text
+from daskdl_bridge.writers.json import (
+    check_map_keys,
+    float_text,
+    interval_text,
+    json_text,
+)
 from daskdl_bridge.writers.parquet import to_table
 from daskdl_bridge.writers.python_values import python_values
 
@@ -101,6 +106,7 @@ _CELLS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         decimal.Decimal: _decimal,
         datetime.date: _time,
         datetime.datetime: _time,
+        datetime.timedelta: interval_text,
         list: _json,
         dict: _json,
     }

@@ -1,8 +1,8 @@
 """Lines of JSON as Spark writes them, an object for each row.
 
 Columns that are null are left out. What JSON has no form for is a text that Spark's
-reader takes for that value: NaN and Infinity, dates and times in ISO 8601, bytes in
-Base64.
+reader takes for that value: NaN and Infinity, dates and times in ISO 8601, time
+differences as SQL has them, bytes in Base64.
 """
 
 import base64
@@ -21,7 +21,7 @@ from daskdl_bridge.readers.arrays import is_list
 from daskdl_bridge.writers.parquet import to_table
 from daskdl_bridge.writers.python_values import python_values
 
-__all__ = ["check_map_keys", "encode_json", "float_text", "json_text"]
+__all__ = ["check_map_keys", "encode_json", "float_text", "interval_text", "json_text"]
 
 
 def encode_json(columns: Mapping[str, Any]) -> tuple[bytes, int]:
@@ -71,6 +71,17 @@ def float_text(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     return "Infinity" if value > 0 else "-Infinity"
+
+
+def interval_text(value: datetime.timedelta) -> str:
+    """Return a time difference as SQL has it, which Spark writes and reads."""
+    sign = "-" if value < datetime.timedelta() else ""
+    size = abs(value)
+    minutes, second = divmod(size.seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    fraction = f".{size.microseconds:06d}" if size.microseconds else ""
+    time = f"{hour:02d}:{minute:02d}:{second:02d}{fraction}"
+    return f"INTERVAL '{sign}{size.days} {time}' DAY TO SECOND"
 
 
 def check_map_keys(arrow_type: Any, who: str, column: str) -> None:
@@ -140,6 +151,7 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         decimal.Decimal: _decimal,
         datetime.date: _time,
         datetime.datetime: _time,
+        datetime.timedelta: lambda value: f'"{interval_text(value)}"',
         list: _array,
         dict: _object,
     }

@@ -33,6 +33,7 @@ _PLAIN_TYPES = {
     pa.string(): "string",
     pa.binary(): "binary",
     pa.date32(): "date",
+    pa.duration("us"): "interval day to second",
 }
 
 # What Spark does not read, or reads as another type, and what holds the same values.
@@ -149,6 +150,8 @@ def _writable(arrow_type: Any) -> Any:
         return _writable(arrow_type.value_type)
     if pa.types.is_timestamp(arrow_type):
         return pa.timestamp("us", arrow_type.tz)
+    if pa.types.is_duration(arrow_type):
+        return pa.duration("us")
     if pa.types.is_fixed_size_binary(arrow_type):
         return pa.binary()
     if is_list(arrow_type):

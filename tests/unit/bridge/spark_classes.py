@@ -1,6 +1,7 @@
 """Spark's classes as far as pickles tell: names, and how each is made anew."""
 
 import sys
+from collections import namedtuple
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ def provide(monkeypatch: pytest.MonkeyPatch) -> None:
         _provide(monkeypatch, f"pyspark.{of}.linalg", DenseVector, SparseVector)
     _provide(monkeypatch, "pyspark.mllib.regression", LabeledPoint)
     _provide(monkeypatch, "pyspark.sql.types", _create_row)
+    _provide(monkeypatch, "pyspark.serializers", _restore)
 
 
 def _provide(monkeypatch: pytest.MonkeyPatch, name: str, *members: Any) -> None:
@@ -64,6 +66,10 @@ class Row:
     def __reduce__(self) -> Any:
         names = list(self.values)
         return _create_row, (names, tuple(self.values.values()))
+
+
+def _restore(name: str, fields: Any, values: Any) -> Any:
+    return namedtuple(name, fields)(*values)
 
 
 def _create_row(names: list[str], values: Any) -> Row:

@@ -112,7 +112,7 @@ def test_lost_digits_are_refused():
         ({"x": [1], "y": [1, 2]}, r"one length, got {'x': 1, 'y': 2}"),
         ({"x": np.zeros((1, 2, 3))}, r"column 'x' must have shape"),
         ({"x": np.array([1, "a"], object)}, r"column 'x' must hold values of one type"),
-        ({"x": pa.array([1], pa.duration("s"))}, r"'x' must have a type that Spark"),
+        ({"x": pa.array([1], pa.time64("us"))}, r"'x' must have a type that Spark"),
         ({"x": pa.array([1], pa.uint64())}, r"'x' must have a type that Spark"),
     ],
 )

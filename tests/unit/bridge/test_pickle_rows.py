@@ -1,12 +1,16 @@
 """Spark's pickle files as examples: columns of objects, spans, and what is refused."""
 
 import array
+import datetime
+import decimal
 import os
 import pickle
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from daskdl.data.sources.source import SourceOptions
@@ -18,6 +22,10 @@ from tests.unit.bridge.sample_forms import FORMS, checksums, path_of
 from tests.unit.bridge.sequence_files import header, records, stored_bytes
 from tests.unit.bridge.spark_classes import spark_class
 from tests.unit.bridge.table_files import load_one, open_path
+
+UTC = datetime.timezone.utc
+DAY, NOW = datetime.date(2024, 1, 2), datetime.datetime(2024, 1, 2, 3, 4, 5, 6)  # noqa: DTZ001
+LONG, PRICE = datetime.timedelta(days=1, seconds=2), decimal.Decimal("12.50")
 
 CLASSES = {"key": "NullWritable", "value": "BytesWritable"}
 OUTER = bytes.fromhex("aced00057572") + b"\0\3[[BK\xfd\x19\x15gg\xdb7\2\0\0xp"
@@ -81,6 +89,19 @@ def test_examples_have_the_values_that_spark_was_given(form, columns):
             {"_c0": "bool", "_c1": "list<item: double>", "_c2": "null"},
         ),
         ({"x": 1.5, "y": np.int32(1)}, {"x": "double", "y": "int64"}),
+        (
+            (DAY, NOW, NOW.replace(tzinfo=UTC), LONG, PRICE),
+            {
+                "_c0": "date32[day]",
+                "_c1": "timestamp[us]",
+                "_c2": "timestamp[us, tz=UTC]",
+                "_c3": "duration[us]",
+                "_c4": "decimal128(38, 18)",
+            },
+        ),
+        ([DAY], {"value": "list<item: date32[day]>"}),
+        (("a", {"x": 1}), {"key": "string", "x": "int64"}),
+        (OrderedDict(y=1.5, x=DAY), {"y": "double", "x": "date32[day]"}),
         ([1.0, 2.0], {"value": "list<item: double>"}),
         (7, {"value": "int64"}),
         (np.zeros((2, 3)), {"value": "list<item: list<item: double>>"}),
@@ -100,6 +121,61 @@ def test_labelled_points_have_label_and_features(tmp_path, monkeypatch):
     batch = load_one(path, n_classes=2)
     assert batch.features.tolist() == [[0, 0.5, 0], [0, 0, 1.5]]
     assert batch.labels.tolist() == [[1, 0], [0, 1]]
+
+
+def test_labelled_points_may_have_keys(tmp_path, monkeypatch):
+    spark_classes.provide(monkeypatch)
+    vector = spark_class("mllib.linalg", "DenseVector")(0.5, 1.5)
+    point = spark_class("mllib.regression", "LabeledPoint")
+    pairs = [("a", point(0.0, vector)), ("b", point(1.0, vector))]
+    path = write(tmp_path / "x.seq", pickled(pairs))
+    batch = load_one(path, n_classes=2, key="key")
+    assert batch.keys.tolist() == ["a", "b"]
+    assert batch.features.tolist() == [[0.5, 1.5]] * 2
+    assert batch.labels.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("keys", "stored"),
+    [
+        ([DAY, None], pa.date32()),
+        ([NOW, None], pa.timestamp("us")),
+        ([NOW.replace(tzinfo=UTC)] * 2, pa.timestamp("us", "UTC")),
+        ([LONG, None], pa.duration("us")),
+        ([PRICE, None, -PRICE], pa.decimal128(38, 18)),
+    ],
+    ids=str,
+)
+def test_keys_of_dates_times_and_decimals_come_back(keys, stored, tmp_path):
+    path = write(tmp_path / "x.seq", pickled([(key, [0.5]) for key in keys]))
+    (partition,) = open_path(
+        path, features="value", key="key", require_labels=False
+    ).partitions
+    found = partition.stored_keys(partition.load().keys)
+    assert found.type == stored
+    assert found.to_pylist() == keys
+
+
+def test_a_pair_whose_columns_have_the_name_of_its_key_is_refused(tmp_path):
+    path = write(tmp_path / "x.seq", pickled([("a", {"key": 1})]))
+    with pytest.raises(DataError, match=r"column '_c1' must hold .* got a dict"):
+        PathSources().look(path, SourceOptions())
+
+
+@pytest.mark.parametrize("later", [NOW.replace(tzinfo=UTC), DAY, "2024-01-02"])
+def test_times_are_of_the_kind_of_the_first(later, tmp_path):
+    path = write(tmp_path / "x.seq", pickled([(NOW, [0.5]), (later, [0.5])]))
+    with pytest.raises(ColumnError, match=r"column 'key' must hold timestamp\[us\] as"):
+        load_one(path, features="value", key="key", require_labels=False)
+
+
+def test_decimals_of_more_digits_are_refused(tmp_path):
+    long = decimal.Decimal("0." + "1" * 19)
+    path = write(tmp_path / "x.seq", pickled([(PRICE, [0.5]), (long, [0.5])]))
+    with pytest.raises(
+        ColumnError, match=r"column 'key' must hold decimal128\(38, 18\)"
+    ):
+        load_one(path, features="value", key="key", require_labels=False)
 
 
 def test_rows_have_the_columns_that_they_name(tmp_path, monkeypatch):
@@ -221,7 +297,7 @@ def test_lists_must_hold_one_type(tmp_path):
 @pytest.mark.parametrize("one", [{"x": {}}, [{}], [np.zeros(1)], (1, [[{}]])])
 def test_what_is_no_example_is_refused(one, tmp_path):
     path = write(tmp_path / "part-00000", pickled([one]))
-    with pytest.raises(DataError, match="must hold numbers, texts, bytes, lists of"):
+    with pytest.raises(DataError, match="must hold numbers, texts, bytes, dates, l"):
         open_path(path, features="value", require_labels=False)
 
 

@@ -1,7 +1,10 @@
 """Pickles: what is read, and that nothing which one names is ever run."""
 
 import array
+import collections
 import copyreg
+import datetime
+import decimal
 import os
 import pickle
 import pickletools
@@ -64,6 +67,44 @@ def test_values_are_those_that_were_pickled(value, protocol):
     found = loaded(pickle.dumps(value, protocol))
     assert found == value
     assert type(found) is type(value)
+
+
+EAST = datetime.timezone(datetime.timedelta(hours=5, minutes=30), "IST")
+TIMES = [
+    datetime.date(1, 1, 1),
+    datetime.date(9999, 12, 31),
+    datetime.datetime(2024, 2, 29, 12, 30, 59, 999999),  # noqa: DTZ001
+    datetime.datetime(2024, 10, 27, 2, 30, fold=1),  # noqa: DTZ001
+    datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc),
+    datetime.datetime(2024, 1, 1, tzinfo=EAST),
+    datetime.timedelta(days=-3, seconds=7, microseconds=11),
+    decimal.Decimal("-12.250"),
+    decimal.Decimal("1E+3"),
+]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("value", TIMES, ids=repr)
+def test_times_and_decimals_are_those_that_were_pickled(value, protocol):
+    found = loaded(pickle.dumps([value, (value,)], protocol))
+    assert found == [value, (value,)]
+    assert str(found[0]) == str(value)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_ordered_dicts_are_dicts(protocol):
+    value = collections.OrderedDict([("b", 1), ("a", [0.5])])
+    found = loaded(pickle.dumps([value, value], protocol))
+    assert [list(one.items()) for one in found] == [[("b", 1), ("a", [0.5])]] * 2
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_named_tuples_of_spark_are_dicts(protocol, monkeypatch):
+    """As `pyspark.serializers` pickled them up to Spark 3.3."""
+    spark_classes.provide(monkeypatch)
+    restore = spark_class("serializers", "_restore")
+    point = Calling(restore, "Point", ("x", "y"), (1, [0.5]))
+    assert loaded(pickle.dumps(point, protocol)) == {"x": 1, "y": [0.5]}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -187,6 +228,7 @@ def name(module: str, of: str) -> bytes:
 
 
 DTYPE = name("numpy", "dtype")
+DATE, TIME = name("datetime", "date"), name("datetime", "datetime")
 SHAPED = name("numpy._core.numeric", "_frombuffer")
 FLOATS = DTYPE + b"\x8c\x02f8\x85R"
 
@@ -215,6 +257,24 @@ FLOATS = DTYPE + b"\x8c\x02f8\x85R"
         name("array", "array") + name("array", "array") + b"]\x86R.",
         # What is within itself, or grows once it was counted.
         *(b"]q\0h\0a.", b"}q\0X\1\0\0\0ah\0s.", b"(]q\0h\0h\0K\1at."),
+        # Days and times that there are none of, and digits that are none.
+        DATE + b"C\4\x07\xe8\x0d\1\x85R.",
+        DATE + b"C\4\x07\xe8\2\x1e\x85R.",
+        DATE + b"C\4\0\0\1\1\x85R.",
+        *(DATE + one + b"\x85R." for one in (b"C\3abc", b"\x8c\4abcd", b"K\1")),
+        TIME + b"C\x0a\x07\xe8\1\1\x18\0\0\0\0\0\x85R.",
+        TIME + b"C\x0a\x07\xe8\1\1\0\0\0\xff\xff\xff\x85R.",
+        TIME + b"C\x0a\x07\xe8\1\1\0\0\0\0\0\0N\x86R.b.",
+        TIME + b"C\x0a\x07\xe8\1\1\0\0\0\0\0\0K\1\x86R.",
+        name("datetime", "timedelta") + b"J\xff\xff\xff\x7f\x85R.",
+        name("datetime", "timedelta") + b"G" + bytes(8) + b"\x85R.",
+        name("datetime", "timezone") + b"K\1\x85R.",
+        name("decimal", "Decimal") + b"\x8c\3abc\x85R.",
+        name("decimal", "Decimal") + b"K\1\x85R.",
+        name("decimal", "Decimal") + b"X\0\1\0\0" + b"1" * 256 + b"\x85R.",
+        name("collections", "OrderedDict") + b"]\x85R.",
+        name("pyspark.serializers", "_restore") + b"K\1))\x87R.",
+        name("pyspark.serializers", "_restore") + b"\x8c\1P\x8c\1x\x85)\x87R.",
         # False claims.
         *(b"B\xff\xff\xff\xffa.", b"\x8e" + b"\xff" * 8 + b".", b"\x96" + b"\x7f" * 8),
         *(

@@ -68,7 +68,7 @@ def test_an_unknown_format_is_refused_at_once(tmp_path):
 @pytest.mark.parametrize("output_format", WRITERS)
 def test_types_are_checked_without_rows(tmp_path, output_format):
     sink = open_sink(str(tmp_path / "out"), format=output_format)
-    keys = pa.array([], pa.duration("us"))
+    keys = pa.array([], pa.time64("us"))
     with pytest.raises(DataError, match=r"must have a type that Spark knows"):
         sink.check_columns({"key": keys, "prediction": np.zeros(0)})
 
@@ -133,6 +133,20 @@ def test_json_has_what_spark_takes_for_each_value():
         '"vector":["Infinity","-Infinity",1e+16],"bytes":"AP8=","decimal":1000,'
         '"day":"2024-01-02","flag":true,"row":{"a":null,"b":[1]},"map":{"k":null}}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("difference", "text"),
+    [
+        (datetime.timedelta(0), "0 00:00:00"),
+        (datetime.timedelta(days=3, microseconds=40), "3 00:00:00.000040"),
+        (-datetime.timedelta(hours=25, seconds=61), "-1 01:01:01"),
+    ],
+)
+def test_time_differences_are_intervals_of_sql(difference, text):
+    text = f"INTERVAL '{text}' DAY TO SECOND"
+    assert encode_csv({"x": [difference]})[0].decode() == f"x\n{text}\n"
+    assert json.loads(encode_json({"x": [difference]})[0]) == {"x": text}
 
 
 def test_csv_tells_null_from_an_empty_text():

@@ -29,6 +29,14 @@ STORED = {
     "date": (pa.date32(), [[datetime.date(2024, 1, 2)], [None], []]),
     "instant": (pa.timestamp("us", "UTC"), [[day(1, UTC)], [None, day(2, UTC)], []]),
     "wall clock": (pa.timestamp("us"), [[day(1)], [None, day(2)], [day(3)]]),
+    "time difference": (
+        pa.duration("us"),
+        [
+            [datetime.timedelta(days=1, seconds=3, microseconds=5)],
+            [None, -datetime.timedelta(hours=25, minutes=1)],
+            [datetime.timedelta(0)],
+        ],
+    ),
     "struct with null fields": (
         PERSON,
         [
