@@ -154,6 +154,20 @@ class Data(Conf):
             "it is in), or a regular expression with one group."
         ),
     ] = None
+    allow: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Classes and functions that pickle files may name beside the "
+            "known ones, `shapes.Point`; they are imported and run."
+        ),
+    ] = ()
+    element_class: Annotated[
+        str | None,
+        Field(
+            description="Class of the elements of ArrayWritables in SequenceFiles: "
+            "DoubleWritable, Text, ..."
+        ),
+    ] = None
     sample_dim: Annotated[
         str | None,
         Field(description="Dimension along which labelled arrays hold examples."),

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from daskdl.checks import check_one_of, some
 from daskdl.data.sources.partition import Partition
+from daskdl.data.sources.sequence_options import SEQUENCE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import DataError
@@ -87,14 +88,15 @@ OPTIONS_OF_FORMAT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "avro": ("label_from",),
         "csv": TEXT_OPTIONS,
         "image": ("label_from",),
+        "json": ("encoding", "multi_line"),
         "orc": ("label_from",),
         "parquet": ("label_from",),
-        "json": ("encoding", "multi_line"),
+        "sequence_file": SEQUENCE_OPTIONS,
         "text": ("encoding", "pattern"),
         "xml": ("row_tag",),
     }
 )
-"""Name of a format to the options of stored forms that it heeds; others heed none."""
+"""Name of a format to the options of its own that it heeds; others heed none."""
 
 MINIBATCH_FORMATS = frozenset({"dl4j", "dl4j_batch", "dl4j_multi"})
 """Formats that hold minibatches: one a file, or several in a zip."""

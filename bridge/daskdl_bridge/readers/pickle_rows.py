@@ -3,7 +3,7 @@
 import datetime
 import decimal
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,9 @@ _SINGLE |= {datetime.timedelta: pa.duration("us")}
 _INSTANT, _WALL_CLOCK = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
-def pickle_types(value: bytes, name: str) -> dict[str, Any]:
+def pickle_types(
+    value: bytes, name: str, allow: Collection[str] = ()
+) -> dict[str, Any]:
     """Return names and Arrow types of the columns that the first object tells.
 
     Parameters
@@ -38,6 +40,8 @@ def pickle_types(value: bytes, name: str) -> dict[str, Any]:
         Of the first record.
     name : str
         Of that record, for messages.
+    allow : collection of str
+        See `daskdl_bridge.readers.pickles.load_pickle`.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def pickle_types(value: bytes, name: str) -> dict[str, Any]:
     CorruptFileError
         If the record is damaged.
     """
-    first = next(_objects(value, name), None)
+    first = next(_objects(value, name, allow), None)
     if first is None:
         raise DataError(f"{name}: must hold an object, got none.")
     row = _named(first)
@@ -66,7 +70,11 @@ def pickle_types(value: bytes, name: str) -> dict[str, Any]:
 
 
 def columns_of_pickles(
-    value: bytes, types: dict[str, Any], columns: list[str], name: str
+    value: bytes,
+    types: dict[str, Any],
+    columns: list[str],
+    name: str,
+    allow: Collection[str] = (),
 ) -> dict[str, list[Any]]:
     """Return the values that the columns of the objects of a record have.
 
@@ -80,6 +88,8 @@ def columns_of_pickles(
         Those to return.
     name : str
         Of the record, for messages.
+    allow : collection of str
+        See `daskdl_bridge.readers.pickles.load_pickle`.
 
     Raises
     ------
@@ -89,7 +99,7 @@ def columns_of_pickles(
         See `daskdl_bridge.readers.pickles.load_pickle`.
     """
     found: dict[str, list[Any]] = {column: [] for column in columns}
-    for index, one in enumerate(_objects(value, name)):
+    for index, one in enumerate(_objects(value, name, allow)):
         row = _named(one)
         if row.keys() != types.keys():
             raise ColumnError(
@@ -131,9 +141,9 @@ def _has_axes(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 1
 
 
-def _objects(value: bytes, name: str) -> Iterator[Any]:
+def _objects(value: bytes, name: str, allow: Collection[str]) -> Iterator[Any]:
     for index, data in enumerate(byte_arrays(value, name)):
-        batch = load_pickle(data, f"{name}: pickle {index}")
+        batch = load_pickle(data, f"{name}: pickle {index}", allow)
         yield from batch if isinstance(batch, list) else [batch]
 
 

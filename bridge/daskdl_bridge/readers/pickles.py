@@ -2,17 +2,24 @@
 
 Python's own reader imports and calls whatever a pickle says, and takes the memory that
 one claims. This one knows the instructions that values, arrays and Spark's examples
-need; it calls only what `daskdl_bridge.readers.pickled_classes` lists. Every other name
-or instruction is refused where it stands.
+need. It calls only what `daskdl_bridge.readers.pickled_classes` lists and the user
+allows. Every other name or instruction is refused where it stands.
 """
 
 import pickletools
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
 from daskdl.errors import CorruptFileError, DataError
+from daskdl_bridge.readers.allowed_classes import (
+    AllowedGlobal,
+    AllowedObject,
+    imported,
+    without_classes,
+)
 from daskdl_bridge.readers.pickled_classes import (
     STAND_INS,
     LabeledPoint,
@@ -39,7 +46,7 @@ _FLOAT = ord("G")
 _NAMES = {ord(opcode.code): opcode.name for opcode in pickletools.opcodes}
 
 
-def load_pickle(data: bytes, name: str) -> Any:
+def load_pickle(data: bytes, name: str, allow: Collection[str] = ()) -> Any:
     """Return the object that a pickle holds.
 
     Parameters
@@ -48,25 +55,29 @@ def load_pickle(data: bytes, name: str) -> Any:
         One pickle, of protocol 2 to 5, and nothing behind it.
     name : str
         Of the pickle, for messages.
+    allow : collection of str
+        Further classes and functions, with their modules. Those are imported and run.
 
     Returns
     -------
     object
         None, bool, int, float, str, bytes, date, datetime, timedelta, Decimal, list,
         tuple, dict with texts for keys, PickledArray, Vector, LabeledPoint, or of
-        those. Rows of Spark and named tuples are dicts.
+        those. Rows of Spark, named tuples and objects of allowed classes are dicts.
 
     Raises
     ------
     DataError
         If it names anything else, or needs an instruction that those do not; before
-        that is run. If what it repeats would take 64 times its own bytes, or 128 MiB.
+        that is run. If what is allowed is not found or fails. If what it repeats would
+        take 64 times its own bytes, or 128 MiB.
     CorruptFileError
         If it is cut short or damaged.
     """
-    machine = _Machine(data, name)
+    machine = _Machine(data, name, frozenset(allow))
     try:
-        return machine.run()
+        found = machine.run()
+        return without_classes(found) if allow else found
     except DataError:
         raise
     except (ValueError, IndexError, TypeError, OverflowError) as error:
@@ -77,8 +88,9 @@ def load_pickle(data: bytes, name: str) -> Any:
 
 
 class _Machine:
-    def __init__(self, data: bytes, name: str) -> None:
+    def __init__(self, data: bytes, name: str, allow: frozenset[str]) -> None:
         self.at = 0
+        self._allow = allow
         self.stack: list[Any] = []
         self._data, self._name = data, name
         self._marked: list[list[Any]] = []
@@ -249,31 +261,73 @@ class _Machine:
         self._push_stand_in(module, name)
 
     def _push_stand_in(self, module: str, name: str) -> None:
-        stand_in = STAND_INS.get(f"{module}.{name}")
-        if stand_in is None:
-            raise self._refused(f"{f'{module}.{name}'[:200]!r}")
-        self.stack.append(stand_in)
+        full = f"{module}.{name}"
+        if full in STAND_INS:
+            self.stack.append(STAND_INS[full])
+        elif full in self._allow:
+            with self._allowed():
+                self.stack.append(imported(module, name, self._name))
+        else:
+            raise self._refused(f"{full[:200]!r}")
 
     def reduce(self) -> None:
         arguments, called = self.stack.pop(), self.stack.pop()
         if type(arguments) is not tuple:
             raise ValueError("arguments that are no tuple")
+        if isinstance(called, AllowedGlobal):
+            with self._allowed():
+                self.push_container(called.called(arguments))
+            return
         if not any(called is one for one in _CALLED):
             raise self._refused(f"a call of a {type(called).__name__}")
         self.push_container(called(*arguments))
+
+    def new_object(self) -> None:
+        self._new_object({})
+
+    def new_object_with_names(self) -> None:
+        named = self.stack.pop()
+        if type(named) is not dict:
+            raise ValueError("named arguments that are no dict")
+        self._new_object(named)
+
+    def _new_object(self, named: dict[str, Any]) -> None:
+        arguments, kind = self.stack.pop(), self.stack.pop()
+        if not isinstance(kind, AllowedGlobal) or type(arguments) is not tuple:
+            raise self._refused("an object of a class")
+        with self._allowed():
+            self.push_container(kind.made(arguments, named))
 
     def build(self) -> None:
         state = self.stack.pop()
         target = self.stack[-1]
         self._refuse_shared(target)
+        if isinstance(target, AllowedObject):
+            with self._allowed():
+                target.set_state(state)
+            return
         built(target, state)
+
+    @contextmanager
+    def _allowed(self) -> Iterator[None]:
+        """Tell what code of the user raises from damage."""
+        try:
+            yield
+        except DataError:
+            raise
+        except Exception as error:
+            raise DataError(
+                f"{self._name}: what allow names must take what the pickle gives it, "
+                f"it fails before byte {self.at}: {error!r}."
+            ) from error
 
     def _refused(self, got: str) -> DataError:
         return DataError(
             f"{self._name}: a pickle must hold numbers, texts, bytes, dates, lists, "
             "tuples, dicts, arrays of numbers of NumPy, and vectors, labelled points "
             f"and rows of Spark, got {got} before its byte {self.at}. Nothing else is "
-            "read, as it may run any code. Have Spark write Parquet."
+            "read, as it may run any code. Have Spark write Parquet, or name your own "
+            "classes in allow."
         )
 
 
@@ -291,6 +345,9 @@ def _nbytes(found: Any, most: int) -> int:
         elif isinstance(one, Vector):
             total += one.values.nbytes
             total += 0 if one.indices is None else one.indices.nbytes
+        elif isinstance(one, AllowedObject):
+            total += _ITEM_BYTES
+            left += one.given
         elif isinstance(one, list | tuple | dict):
             total += _ITEM_BYTES * len(one)
             left += one
@@ -357,6 +414,8 @@ _INSTRUCTIONS: Mapping[int, Callable[[_Machine], None]] = _by_code(
         b"c": _Machine.name_of_lines,
         b"\x93": _Machine.name_of_stack,
         b"R": _Machine.reduce,
+        b"\x81": _Machine.new_object,
+        b"\x92": _Machine.new_object_with_names,
         b"b": _Machine.build,
     }
 )

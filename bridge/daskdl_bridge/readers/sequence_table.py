@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.sources.source import SourceOptions
+from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, CorruptFileError, DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_types, resolve_columns
@@ -34,7 +35,14 @@ from daskdl_bridge.readers.pickle_rows import (
 from daskdl_bridge.readers.row_in_span import first_row_of
 from daskdl_bridge.readers.sequence_file import Record, SequenceFile
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
-from daskdl_bridge.readers.writables import BYTES_WRITABLE, NULL_WRITABLE, writable_of
+from daskdl_bridge.readers.writables import (
+    ARRAY_WRITABLE,
+    BYTES_WRITABLE,
+    NULL_WRITABLE,
+    Writable,
+    array_of_class,
+    writable_of,
+)
 from daskdl_bridge.storage import open_input
 
 __all__ = ["SequenceReader", "open_parts", "summarize_parts"]
@@ -69,12 +77,18 @@ class SequenceReader(TableReader):
         Of the columns that can be read.
     holds_pickles : bool
         Whether values hold pickles of rows.
+    allow : tuple of str
+        What those may name.
+    element_class : str, optional
+        Of plain arrays.
     """
 
     key_class: str
     value_class: str
     types: tuple[tuple[str, Any], ...]
     holds_pickles: bool = False
+    allow: tuple[str, ...] = ()
+    element_class: str | None = None
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
@@ -106,7 +120,8 @@ class SequenceReader(TableReader):
         types = dict(self.types)
         if self.holds_pickles:
             # One more than is asked for: it tells how many rows there are.
-            found = _columns_of_pickles(records, types, columns or [*types][:1], part)
+            wanted = columns or [*types][:1]
+            found = _columns_of_pickles(records, types, wanted, part, self.allow)
             n_rows = len(next(iter(found.values())))
         else:
             found, n_rows = self._columns(records, columns, part), len(records)
@@ -131,7 +146,7 @@ class SequenceReader(TableReader):
         self, records: list[Record], index: Literal[1, 2], name: str, part: Part
     ) -> list[Any]:
         class_name = _class_of(self, name)
-        writable = writable_of(class_name)
+        writable = _writable(class_name, self.element_class)
         if writable is None:
             raise _unknown_class(self, name, part)
         stored = (record[index] for record in records)
@@ -229,10 +244,22 @@ def _reader(parts: Sequence[Part], options: SourceOptions) -> SequenceReader:
         tells = header.value_class != RECORD_WRITABLE and classes != _OBJECT_CLASSES
         if first is not None or tells:
             break
+    # Where all files are empty, nobody knows whether they would hold pickles.
+    heeded: tuple[str, ...] = ("allow",) if classes == _OBJECT_CLASSES else ()
+    heeded += ("element_class",) if ARRAY_WRITABLE in classes else ()
     if first is not None and _is_of_objects(classes, first[2]):
-        types = pickle_types(_objects_of(first, part), _place(part, first))
-        return SequenceReader(*classes, tuple(types.items()), holds_pickles=True)
-    return SequenceReader(*classes, tuple(_types(classes, first, part).items()))
+        refuse_unused(part.url, "pickle files", options, heeded)
+        types = pickle_types(
+            _objects_of(first, part), _place(part, first), options.allow
+        )
+        return SequenceReader(
+            *classes, tuple(types.items()), holds_pickles=True, allow=options.allow
+        )
+    refuse_unused(part.url, f"pairs of {' and '.join(classes)}", options, heeded)
+    types = _types(classes, first, part, options.element_class)
+    return SequenceReader(
+        *classes, tuple(types.items()), element_class=options.element_class
+    )
 
 
 def _is_of_objects(classes: tuple[str, str], value: bytes) -> bool:
@@ -252,12 +279,15 @@ def _objects_of(record: Record, part: Part) -> bytes:
 
 
 def _types(
-    classes: tuple[str, str], first: Record | None, part: Part
+    classes: tuple[str, str],
+    first: Record | None,
+    part: Part,
+    element_class: str | None,
 ) -> dict[str, Any]:
     """Return the columns that can be read, and their types."""
     types = {}
     for name, class_name in zip((_KEY, _VALUE), classes, strict=True):
-        writable = writable_of(class_name)
+        writable = _writable(class_name, element_class)
         if writable is not None:
             types[name] = writable.arrow_type
     if classes[1] == RECORD_WRITABLE and first is not None:
@@ -267,7 +297,14 @@ def _types(
 
 def _is_unknown(reader: SequenceReader, name: str) -> bool:
     class_name = _class_of(reader, name)
-    return class_name != RECORD_WRITABLE and writable_of(class_name) is None
+    is_known = _writable(class_name, reader.element_class) is not None
+    return class_name != RECORD_WRITABLE and not is_known
+
+
+def _writable(class_name: str, element_class: str | None) -> Writable | None:
+    if class_name == ARRAY_WRITABLE and element_class is not None:
+        return array_of_class(element_class)
+    return writable_of(class_name)
 
 
 def _class_of(reader: SequenceReader, name: str) -> str:
@@ -275,11 +312,14 @@ def _class_of(reader: SequenceReader, name: str) -> str:
 
 
 def _unknown_class(reader: SequenceReader, name: str, part: Part) -> DataError:
+    found = _class_of(reader, name)
+    todo = "Have the job write one of those, or Parquet."
+    if found == ARRAY_WRITABLE:
+        todo = "Say what is in it, such as element_class='DoubleWritable'."
     return DataError(
         f"{part.url}: column {name!r} must be of a class that can be read, a Writable "
         "of Hadoop for a number, text or bytes, or an array named after its elements "
-        f"(DoubleArrayWritable), got {_class_of(reader, name)}. Have the job write one "
-        "of those, or Parquet."
+        f"(DoubleArrayWritable), got {found}. {todo}"
     )
 
 
@@ -311,13 +351,18 @@ def _columns_of_records(
 
 
 def _columns_of_pickles(
-    records: list[Record], types: dict[str, Any], columns: list[str], part: Part
+    records: list[Record],
+    types: dict[str, Any],
+    columns: list[str],
+    part: Part,
+    allow: tuple[str, ...],
 ) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {name: [] for name in columns}
     for record in records:
         place = _place(part, record)
         value = _objects_of(record, part)
-        for name, values in columns_of_pickles(value, types, columns, place).items():
+        rows = columns_of_pickles(value, types, columns, place, allow)
+        for name, values in rows.items():
             found[name] += values
     return found
 

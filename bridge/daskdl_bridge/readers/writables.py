@@ -14,12 +14,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from daskdl.checks import did_you_mean, some
+from daskdl.errors import OptionError
 from daskdl_bridge.readers.vints import vint_at
 
-__all__ = ["BYTES_WRITABLE", "NULL_WRITABLE", "Writable", "writable_of"]
+__all__ = [
+    "ARRAY_WRITABLE",
+    "BYTES_WRITABLE",
+    "NULL_WRITABLE",
+    "Writable",
+    "array_of_class",
+    "writable_of",
+]
 
 BYTES_WRITABLE = "org.apache.hadoop.io.BytesWritable"
 NULL_WRITABLE = "org.apache.hadoop.io.NullWritable"
+ARRAY_WRITABLE = "org.apache.hadoop.io.ArrayWritable"
 
 _PACKAGE = "org.apache.hadoop.io."
 # The class itself does not store what its elements are. Java's way around that is a
@@ -59,6 +69,30 @@ def writable_of(class_name: str) -> Writable | None:
     if array is None:
         return None
     return _array_of(array[1])
+
+
+def array_of_class(element_class: str) -> Writable:
+    """Return the class of arrays that do not store what their elements are.
+
+    Parameters
+    ----------
+    element_class : str
+        Such as ``DoubleWritable`` or ``Text``, with a package or without.
+
+    Raises
+    ------
+    OptionError
+        If it is no Writable of numbers, booleans or texts.
+    """
+    element = element_class.removeprefix(_PACKAGE).removesuffix("Writable")
+    array = _array_of(element)
+    if array is None:
+        known = [name if name == "Text" else f"{name}Writable" for name in _ELEMENTS]
+        raise OptionError(
+            f"SourceOptions: element_class must be one of {some(known, len(known))}, "
+            f"got {element_class!r}.{did_you_mean(element_class, known)}"
+        )
+    return array
 
 
 def _number(arrow_type: Any, form: str) -> Writable:
@@ -160,6 +194,8 @@ _FORMS: Mapping[str, tuple[Any, str]] = MappingProxyType(
         "Short": (pa.int16(), ">h"),
     }
 )
+
+_ELEMENTS = (*_FORMS, "Text")
 
 _WRITABLES: Mapping[str, Writable] = MappingProxyType(
     {

@@ -13,6 +13,10 @@ from typing import Any, Protocol, TypeAlias
 from daskdl.checks import check_count, check_one_of, check_positive, some
 from daskdl.data.pre_processors.partition import pre_processed, pre_processors
 from daskdl.data.sources.partition import Source
+from daskdl.data.sources.sequence_options import (
+    allowed_names,
+    check_element_class,
+)
 from daskdl.data.sources.text_options import check_text_options
 from daskdl.data.sources.unused_options import refuse_for_open
 from daskdl.errors import OptionError
@@ -93,6 +97,12 @@ class SourceOptions:
         the directory that it is in, or a regular expression with one group, looked for
         in the path. For directories of images, and for tables of files whose label
         column holds paths.
+    allow : tuple of str
+        Classes and functions beside those of Python, NumPy and Spark that pickle files
+        may name, such as ``"shapes.Point"``. Those are imported and run on workers.
+    element_class : str, optional
+        Class of the elements of ``ArrayWritable`` in SequenceFiles, which do not tell
+        it: ``DoubleWritable``, ``LongWritable``, ``Text``, ...
     sample_dim : str, optional
         Dimension of labelled arrays along which examples lie; None is the first
         dimension of the (first) features variable.
@@ -142,6 +152,8 @@ class SourceOptions:
     pattern: str | None = None
     row_tag: str | None = None
     label_from: str | None = None
+    allow: tuple[str, ...] = ()
+    element_class: str | None = None
     sample_dim: str | None = None
     storage_options: dict[str, Any] = field(default_factory=dict)
     require_labels: bool = True
@@ -162,6 +174,8 @@ class SourceOptions:
         self._check_loader()
         self._check_numbers()
         check_text_options(self)
+        object.__setattr__(self, "allow", allowed_names(self.allow))
+        check_element_class(self.element_class)
         self._check_combinations()
 
     def classes_of(self, output: int) -> int | None:

@@ -5,6 +5,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from daskdl.checks import some
+from daskdl.data.sources.sequence_options import SEQUENCE_OPTIONS
 from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import OptionError
 
@@ -16,15 +17,15 @@ __all__ = [
 ]
 
 # What says how things are stored. All other options are of examples, or harmless.
-_OF_FORMS = (
-    *TEXT_OPTIONS,
+_OF_OTHERS = (
     "export_directory",
+    "label_from",
     "loader",
     "pattern",
     "row_tag",
-    "label_from",
     "sample_dim",
 )
+_OF_FORMS = (*TEXT_OPTIONS, *SEQUENCE_OPTIONS, *_OF_OTHERS)
 
 # What an open source may be given all the same: what networks fill in, preprocessors
 # that follow on its own, and what also tells where predictions go.

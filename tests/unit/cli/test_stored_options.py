@@ -51,6 +51,8 @@ def test_texts_are_taken_as_they_stand(written, text):
         ("feature_shape=[1, 28, 28]", "feature_shape", (1, 28, 28)),
         ("storage_options={timeout_s: 3}", "storage_options", {"timeout_s": 3}),
         ("sample_dim=time", "sample_dim", "time"),
+        ("element_class=Text", "element_class", "Text"),
+        ("allow=[shapes.Point]", "allow", ("shapes.Point",)),
     ],
 )
 def test_other_values_are_yaml(pair, key, value):

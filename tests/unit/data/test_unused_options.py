@@ -39,6 +39,12 @@ def test_every_option_of_text_is_tried():
     assert tuple(OTHERS) == TEXT_OPTIONS
 
 
+@pytest.mark.parametrize("option", ["allow", "element_class"])
+def test_options_of_sequence_files_are_refused_for_parquet(parquet, option):
+    with pytest.raises(UnusedOptionError, match=rf"for parquet files, got {option}="):
+        open_source(parquet, SourceOptions(**{option: "shapes.Point"}))
+
+
 @pytest.mark.parametrize("option", OTHERS)
 def test_options_of_text_are_refused_for_parquet(parquet, option):
     with pytest.raises(
