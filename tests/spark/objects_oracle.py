@@ -1,7 +1,8 @@
 """Have Spark write the samples in tests/data/spark_objects.
 
 Run from the root of the project as ``python -m tests.spark.objects_oracle`` with
-PySpark 4.3.
+PySpark 4.3, and again with PYSPARK_ENABLE_NAMEDTUPLE_PATCH=1, which has named tuples
+pickled by the names of their fields.
 """
 
 import os
@@ -24,20 +25,25 @@ def labelled(row):
 
 
 def main():
-    shutil.rmtree(SAMPLES, ignore_errors=True)
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.getcwd()}
     builder = SparkSession.builder.master("local[1]")
     context = builder.config("spark.ui.enabled", "false").getOrCreate().sparkContext
+    rows = context.parallelize(ROWS, 2)
+    if os.environ.get("PYSPARK_ENABLE_NAMEDTUPLE_PATCH") == "1":
+        write(rows.map(spark_objects.point), "patched_point")
+        return
     for name in ("times", "ordered", "point", "reading"):
-        rows = context.parallelize(ROWS, 2).map(getattr(spark_objects, name))
-        rows.saveAsPickleFile(str(SAMPLES / name))
-    context.parallelize(ROWS, 2).map(labelled).saveAsPickleFile(
-        str(SAMPLES / "labelled")
-    )
+        write(rows.map(getattr(spark_objects, name)), name)
+    write(rows.map(labelled), "labelled")
     for name, (_, made) in spark_objects.TUPLES.items():
         pairs = context.parallelize([(row, made(row)) for row in ROWS], 2)
-        pairs.saveAsSequenceFile(str(SAMPLES / name))
-    for checksum in SAMPLES.rglob(".*.crc"):
+        write(pairs, name, "saveAsSequenceFile")
+
+
+def write(rdd, name, how="saveAsPickleFile"):
+    shutil.rmtree(SAMPLES / name, ignore_errors=True)
+    getattr(rdd, how)(str(SAMPLES / name))
+    for checksum in (SAMPLES / name).glob(".*.crc"):
         checksum.unlink()
 
 

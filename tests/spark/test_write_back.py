@@ -88,6 +88,7 @@ def test_output_without_rows_has_its_columns(spark, tmp_path, rng):
         (np.array([True]), "boolean"),
         (np.array(["2024-01-02T03:04:05.000006"], "M8[ns]"), "timestamp_ntz"),
         (pa.array([1], pa.timestamp("us", "UTC")), "timestamp"),
+        (pa.array([1], pa.duration("s")), "interval day to second"),
         (pa.array([b"x"]), "binary"),
         (pa.array([[1.0, 2.0]], pa.list_(pa.float32())), "array<float>"),
         (pa.array([{"a": [1]}]), "struct<a:array<bigint>>"),

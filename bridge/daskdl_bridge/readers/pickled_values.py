@@ -96,7 +96,7 @@ VALUES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "datetime.timedelta": _timedelta,
         "datetime.timezone": _timezone,
         "decimal.Decimal": _decimal,
-        # Of Spark before 3.4; newer ones pickle the class with its code.
+        # Where PYSPARK_ENABLE_NAMEDTUPLE_PATCH is 1; else it is a class with its code.
         "pyspark.serializers._restore": _named_tuple,
     }
 )

@@ -100,7 +100,7 @@ def test_ordered_dicts_are_dicts(protocol):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_named_tuples_of_spark_are_dicts(protocol, monkeypatch):
-    """As `pyspark.serializers` pickled them up to Spark 3.3."""
+    """As `pyspark.serializers` pickles them by the names of their fields."""
     spark_classes.provide(monkeypatch)
     restore = spark_class("serializers", "_restore")
     point = Calling(restore, "Point", ("x", "y"), (1, [0.5]))
