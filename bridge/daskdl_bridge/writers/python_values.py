@@ -27,13 +27,19 @@ def python_values(column: Any) -> list[Any]:
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if column.type == VECTOR and column.field("indices").null_count == len(column):
+    if column.type == VECTOR and _are_dense(column):
         column = column.field("values")
     convert = _converter(column.type)
     values: list[Any] = column.to_pylist()
     if convert is None:
         return values
     return [None if value is None else convert(value) for value in values]
+
+
+def _are_dense(vectors: Any) -> bool:
+    # The values of a vector that is null need not be null.
+    n_sparse = len(vectors) - vectors.field("indices").null_count
+    return not vectors.null_count and not n_sparse
 
 
 def _converter(arrow_type: Any) -> Callable[[Any], Any] | None:

@@ -12,7 +12,7 @@ import pytest
 
 from daskdl.data.sinks import open_sink
 from daskdl.errors import DataError, OptionError
-from daskdl_bridge.readers.vectors import encode_sparse
+from daskdl_bridge.readers.vectors import encode_sparse, encode_vectors
 from daskdl_bridge.writers.csv import encode_csv
 from daskdl_bridge.writers.formats import WRITERS
 from daskdl_bridge.writers.json import encode_json
@@ -179,6 +179,14 @@ def test_sparse_vectors_are_written_out():
     vectors = encode_sparse(np.array([1, 0]), np.array([2]), np.array([0.5]), width=3)
     both = pa.concat_arrays([vectors, pa.nulls(1, vectors.type)])
     assert python_values(both) == [[0.0, 0.0, 0.5], [0.0, 0.0, 0.0], None]
+
+
+def test_vectors_that_are_null_are_none():
+    dense = encode_vectors(np.array([[0.5, 1.0], [2.0, 3.0]]))
+    children = [dense.field(name.name) for name in dense.type]
+    mask = pa.array([False, True])
+    vectors = pa.StructArray.from_arrays(children, fields=list(dense.type), mask=mask)
+    assert python_values(vectors) == [[0.5, 1.0], None]
 
 
 @pytest.mark.parametrize("encode", [encode_json, encode_parquet])
