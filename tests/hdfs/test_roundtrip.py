@@ -5,6 +5,13 @@ import uuid
 import numpy as np
 import pytest
 
+from daskdl import (
+    DataSet,
+    export_datasets,
+    list_paths,
+    read_text,
+    validate_datasets,
+)
 from daskdl.data.files import write_output
 from daskdl.data.sinks import open_sink
 from daskdl.errors import OutputExistsError
@@ -42,6 +49,16 @@ def test_what_was_written_is_read_back(url, rng):
     for batch, part in zip(load(url), [parts[0], parts[2]], strict=True):
         assert batch.keys.tolist() == part["key"].tolist()
         np.testing.assert_array_equal(batch.features, part["probability"])
+
+
+def test_exported_minibatches_and_their_list_are_read_back(url, rng):
+    """The list has URLs that Hadoop takes, with the NameNode."""
+    examples = DataSet(rng.random((5, 2)), rng.random((5, 1)))
+    urls = export_datasets([examples], url, batch_size=2)
+    assert urls == [f"{url}/data/dataset_{number}.bin" for number in range(3)]
+    assert read_text(f"{url}/paths/part-00000").split() == urls
+    assert list_paths(f"{url}/data") == urls
+    assert validate_datasets(f"{url}/data", features_shape=(-1, 2)).total_valid == 3
 
 
 def test_nothing_but_parts_and_the_mark_is_left(url, rng):

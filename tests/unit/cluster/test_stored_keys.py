@@ -39,12 +39,12 @@ def write_parts(directory, arrays, **options):
     return directory
 
 
-def predicted(network, data, output, **options):
+def predicted(network, data, output, output_format="parquet", **options):
     """Predict as the command does; return the directory of the predictions."""
     source = open_path(
         str(data), features="x", key="id", require_labels=False, **options
     )
-    sink = open_sink(str(output))
+    sink = open_sink(str(output), format=output_format)
     sink.prepare()
     task = InferenceTask(batch_size=2, key="id")
     entries = predict_source(InlineClient(), network, source, sink, task)
@@ -154,6 +154,23 @@ def test_ranges_of_a_file_are_predicted_in_the_order_of_its_rows(network, tmp_pa
     parts = [pq.read_table(part)["id"] for part in sorted(output.glob("*.parquet"))]
     assert [key for part in parts for key in part.to_pylist()] == keys
     assert all(parts)
+
+
+def test_pickled_pairs_are_those_that_are_returned(network, tmp_path):
+    data = write_parts(tmp_path / "in", [pa.array([5, 6, 7]), pa.array([8])])
+    source = open_path(str(data), features="x", key="id", require_labels=False)
+    entries = predict_source(InlineClient(), network, source, None, InferenceTask(2))
+    returned = pairs_of(entries)
+    output = predicted(network, data, tmp_path / "out", "pickle")
+    written = open_path(
+        str(output), features="value", key="key", require_labels=False, dtype="float64"
+    )
+    parts = [partition.load() for partition in written.partitions]
+    assert [key for part in parts for key in part.keys] == [key for key, _ in returned]
+    np.testing.assert_array_equal(
+        np.concatenate([part.features for part in parts]),
+        [output for _, output in returned],
+    )
 
 
 def test_keys_that_are_returned_stay_plain(network, tmp_path):
