@@ -37,6 +37,7 @@ from daskdl.cluster.preflight import check_master
 from daskdl.cluster.results import (
     are_pairs,
     check_apart,
+    check_has_keys,
     check_key,
     dataset_of_pairs,
     is_labelled,
@@ -484,14 +485,15 @@ class ClusterNetwork(Generic[N]):
         if returned is not None:
             source = self._open(returned.data, returned.options)
             task = InferenceTask(batch_size, returned.key, normalizer)
-            self._write(source, returned.output, task, wanted, overwrite=False)
+            sink = open_sink(returned.output, storage_options=wanted.storage_options)
+            self._write(source, sink, task)
             return returned.bring(output_columns(self.network))
         source = self._open(given, wanted)
         if output is not None:
             check_key("feed_forward_with_key", "key", wanted.key)
             check_apart("feed_forward_with_key", "output", output, data)
         if output is not None or not is_labelled(data):
-            _check_keys(source, wanted)
+            check_has_keys(source, wanted)
         task = InferenceTask(batch_size, wanted.key or "key", normalizer)
         if output is not None:
             sink = open_sink(
@@ -587,19 +589,6 @@ def front_end(
     raise OptionError(
         "front_end: network must be a MultiLayerNetwork or a ComputationGraph, got "
         f"{type(network).__name__}."
-    )
-
-
-def _check_keys(source: Source, options: SourceOptions) -> None:
-    if options.key is not None:
-        return
-    if source.in_memory and all(
-        partition.load().keys is not None for partition in source.partitions
-    ):
-        return
-    raise OptionError(
-        f"feed_forward_with_key: key must name the column of {source.name} that holds "
-        "the keys, got None. DataSets and pairs bring their own."
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from daskdl.cluster.inference import Predicted
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError, ShapeError
 
@@ -45,6 +46,20 @@ def check_apart(who: str, option: str, output: str, data: Any) -> None:
 def _folder(path: str) -> str:
     whole = path if "://" in path else os.path.abspath(path)
     return f"{posixpath.normpath(whole)}/"
+
+
+def check_has_keys(source: Source, options: SourceOptions) -> None:
+    """Refuse examples without keys."""
+    if options.key is not None:
+        return
+    if source.in_memory and all(
+        partition.load().keys is not None for partition in source.partitions
+    ):
+        return
+    raise OptionError(
+        f"feed_forward_with_key: key must name the column of {source.name} that holds "
+        "the keys, got None. DataSets and pairs bring their own."
+    )
 
 
 def are_pairs(data: Any) -> bool:
