@@ -63,7 +63,7 @@ class HeldTableSources:
         table = _as_table(data, name)
         types = {field.name: field.type for field in table.schema}
         part = Part(url=name)
-        columns = settled_columns(
+        columns, _ = settled_columns(
             [part], [Footer(rows=table.num_rows, types=types)], options
         )
         partition = TablePartition(

@@ -26,6 +26,7 @@ from daskdl_bridge.storage import (
     not_found,
     url_of,
 )
+from daskdl_bridge.streaming_log import STREAMING_LOG, committed_files
 from daskdl_bridge.table_formats import refuse_table, refuse_table_above
 
 __all__ = ["Part", "list_parts"]
@@ -135,7 +136,8 @@ def list_parts(
         Path by path in the order given; below one path by job (in order of time), part
         number, bucket and file number, as integers. Files below ``partitionBy``
         directories follow the same order, so that their values alternate. Files with
-        other names come last, numbers in the names counted as numbers.
+        other names come last, numbers in the names counted as numbers. Of what a
+        streaming query of Spark wrote: the files in its log, in their order there.
 
     Raises
     ------
@@ -174,6 +176,8 @@ def _list_one(
         refuse_table_above(fs, path)
     if is_file:
         return [_found(fs, root, entry)]
+    if kind_of(fs, f"{path}/{STREAMING_LOG}") == "directory":
+        return [_found(fs, path, file) for file in committed_files(fs, path)]
     files = [_found(fs, root, file) for file in _walk(fs, path)]
     if require_success:
         _check_finished(fs, path, root, [file.part for file in files])

@@ -12,7 +12,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.summary import DataSummary
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.data.store import naming
-from daskdl.errors import OptionError
+from daskdl.errors import DataError, OptionError
 from daskdl_bridge.listing import Part, list_parts
 from daskdl_bridge.readers.file_summary import type_in_words
 from daskdl_bridge.readers.formats import (
@@ -25,6 +25,12 @@ from daskdl_bridge.readers.formats import (
 from daskdl_bridge.readers.loaded import open_loaded_parts
 from daskdl_bridge.readers.path_classes import with_classes_of_paths
 from daskdl_bridge.readers.table_reader import TablePartition
+from daskdl_bridge.storage import named_location
+from daskdl_bridge.table_formats import OPENED_TABLES, table_format
+from daskdl_bridge.tables.formats import OPTIONS_OF_TABLE, SNAPSHOTS
+from daskdl_bridge.tables.iceberg_catalog import catalog_snapshot, is_in_catalog
+from daskdl_bridge.tables.partitions import partitions_of, summary_of
+from daskdl_bridge.tables.snapshot import Snapshot
 
 __all__ = ["PathSources"]
 
@@ -72,11 +78,13 @@ class PathSources:
                 parts = _parts(data, options)
                 loaded = open_loaded_parts(parts, options, options.loader)
                 return Source(name, tuple(loaded), minibatches=True)
+            snapshot = _snapshot(data, options)
+            if snapshot is not None:
+                return _source(name, partitions_of(snapshot, options))
             parts, file_format = _listed(data, options)
             partitions = _opened(file_format, parts, options)
-        names = agreed_names((one.name, one.class_names) for one in partitions)
         is_minibatches = file_format in MINIBATCH_FORMATS
-        return Source(name, tuple(partitions), is_minibatches, class_names=names)
+        return _source(name, partitions, is_minibatches=is_minibatches)
 
     def list_paths(self, data: Any, options: SourceOptions) -> list[str]:
         """Return the URLs of the files at a path, in the order in which they are read.
@@ -102,6 +110,9 @@ class PathSources:
         """
         name = _name(data)
         with naming(name):
+            snapshot = _snapshot(data, options)
+            if snapshot is not None:
+                return summary_of(snapshot, options)
             parts, file_format = _listed(data, options)
             if file_format not in SUMMARIES:
                 found = FORMATS[file_format](parts, options)
@@ -134,8 +145,61 @@ def _opened(
     return with_classes_of_paths(tables, options)
 
 
+def _source(
+    name: str, partitions: Sequence[Partition], *, is_minibatches: bool = False
+) -> Source:
+    names = agreed_names((one.name, one.class_names) for one in partitions)
+    return Source(name, tuple(partitions), is_minibatches, class_names=names)
+
+
+def _snapshot(data: Any, options: SourceOptions) -> Snapshot | None:
+    """Return the snapshot of the table whose root the data name, None if it is none."""
+    names = [os.fspath(one) for one in _items(data)]
+    if any(map(is_in_catalog, names)):
+        if len(names) > 1:
+            raise OptionError(
+                f"{_name(data)}: a table of a catalog must be given by itself, got "
+                f"{len(names)} paths."
+            )
+        _check_format(data, "iceberg", options)
+        return catalog_snapshot(names[0], options)
+    found = _table(data, options)
+    wanted = options.format if options.format in OPENED_TABLES else None
+    if found is None:
+        if wanted is None:
+            return None
+        raise DataError(
+            f"{_name(data)}: must be the root of a table to be read as {wanted}, it is "
+            "not."
+        )
+    fs, path, table_format = found
+    _check_format(data, table_format, options)
+    return SNAPSHOTS[table_format](fs, path, options)
+
+
+def _check_format(data: Any, table_format: str, options: SourceOptions) -> None:
+    if options.format not in (None, table_format):
+        raise OptionError(
+            f"{_name(data)}: format must be {table_format!r} or None, got "
+            f"{options.format!r}: the path is a table, and only its log tells which "
+            "rows count."
+        )
+    heeded = OPTIONS_OF_TABLE[table_format]
+    refuse_unused(_name(data), f"{table_format} tables", options, heeded)
+
+
+def _table(data: Any, options: SourceOptions) -> tuple[Any, str, str] | None:
+    """Return file system, path and format of a table, None if the data are none."""
+    location = named_location(data, options.storage_options)
+    if location is None:
+        return None
+    fs, path = location
+    found = table_format(fs, path)
+    return None if found is None else (fs, path, found)
+
+
 def _listed(data: Any, options: SourceOptions) -> tuple[list[Part], str]:
-    for item in data if isinstance(data, list | tuple) else [data]:
+    for item in _items(data):
         if os.fspath(item).rstrip("/").endswith(_LABELLED_ENDINGS):
             raise OptionError(
                 f"{os.fspath(item)}: a store of labelled arrays must be given by "
@@ -154,6 +218,10 @@ def _parts(data: Any, options: SourceOptions) -> list[Part]:
         require_success=options.require_success,
         storage_options=options.storage_options,
     )
+
+
+def _items(data: Any) -> Sequence[Any]:
+    return data if isinstance(data, list | tuple) else [data]
 
 
 def _name(data: Any) -> str:

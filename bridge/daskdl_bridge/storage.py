@@ -25,6 +25,7 @@ __all__ = [
     "filesystem",
     "is_hidden",
     "join_url",
+    "named_location",
     "not_found",
     "open_input",
     "url_of",
@@ -148,6 +149,21 @@ def expand_locations(
         for url in _without_commas(item, storage_options):
             found += _matches(url, storage_options)
     return found
+
+
+def named_location(
+    data: Location | Iterable[Location],
+    storage_options: Mapping[str, Any] | None = None,
+) -> tuple[Any, str] | None:
+    """Return file system and path of a single name; None for several or a pattern."""
+    items = [data] if isinstance(data, str | os.PathLike) else list(data)
+    urls = [url for item in items for url in _without_commas(item, storage_options)]
+    if len(urls) != 1:
+        return None
+    fs, path = filesystem(urls[0], storage_options)
+    if _MAGIC.search(path) and kind_of(fs, path) is None:
+        return None
+    return fs, path.rstrip("/") or "/"
 
 
 def is_hidden(name: str) -> bool:

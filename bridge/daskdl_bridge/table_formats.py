@@ -2,7 +2,8 @@
 
 Such a table keeps files of deleted and of replaced rows beside those that count, and
 its log tells them apart. Read as plain files, deleted rows come back and others come
-twice.
+twice. Tables of Delta and Iceberg, and what a streaming query wrote, are opened at
+their root, and nowhere else.
 """
 
 from collections.abc import Iterable
@@ -11,19 +12,48 @@ from typing import Any
 from daskdl.data.store import kind_of
 from daskdl.errors import DataError
 from daskdl_bridge.storage import url_of
+from daskdl_bridge.streaming_log import STREAMING_LOG
+from daskdl_bridge.tables.iceberg_metadata import METADATA_ENDINGS
 
-__all__ = ["refuse_table", "refuse_table_above"]
+__all__ = ["OPENED_TABLES", "refuse_table", "refuse_table_above", "table_format"]
+
+OPENED_TABLES = ("delta", "iceberg")
+"""Formats of tables that are opened at their root."""
 
 # Of the directory that names a table as what it is.
+_DELTA = "_delta_log"
+_HUDI = ".hoodie"
 _KINDS = {
-    "_delta_log": "a Delta table",
-    ".hoodie": "a Hudi table",
-    "_spark_metadata": "what a streaming query of Spark wrote",
+    _DELTA: "a Delta table",
+    _HUDI: "a Hudi table",
+    STREAMING_LOG: "what a streaming query of Spark wrote",
 }
 
 # Iceberg's is called like any other; only what is in it tells.
 _ICEBERG = "metadata"
-_ICEBERG_ENDINGS = (".metadata.json", ".metadata.json.gz")
+
+_WRITE_ANEW = (
+    "Have Spark write the table out as Parquet and give that path; or give the files "
+    "of one snapshot one by one if no rows are deleted inside them."
+)
+_GIVE_ROOT = "Give that path by itself, and its log is read."
+
+
+def table_format(fs: Any, path: str) -> str | None:
+    """Return the format of the table whose root a path is, or whose metadata file.
+
+    Returns
+    -------
+    str or None
+        One of `OPENED_TABLES`; None for all else.
+    """
+    if path.endswith(METADATA_ENDINGS):
+        return "iceberg" if kind_of(fs, path) == "file" else None
+    markers = _markers_in(fs, path)
+    if _DELTA in markers:
+        return "delta"
+    is_iceberg = _ICEBERG in markers and _is_of_iceberg(fs, f"{path}/{_ICEBERG}")
+    return "iceberg" if is_iceberg else None
 
 
 def refuse_table(fs: Any, directory: str, names: Iterable[str]) -> None:
@@ -76,7 +106,7 @@ def _markers_in(fs: Any, directory: str) -> list[str]:
 def _is_of_iceberg(fs: Any, directory: str) -> bool:
     try:
         return any(
-            str(name).endswith(_ICEBERG_ENDINGS)
+            str(name).endswith(METADATA_ENDINGS)
             for name in fs.ls(directory, detail=False)
         )
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -86,7 +116,6 @@ def _is_of_iceberg(fs: Any, directory: str) -> bool:
 def _refuse(fs: Any, directory: str, kind: str, marker: str) -> None:
     raise DataError(
         f"{url_of(fs, directory)}: must hold plain files, got {marker}, so it is "
-        f"{kind}, and only its log tells which rows count. Have Spark write the table "
-        "out as Parquet and give that path; or give the files of one snapshot one by "
-        "one if no rows are deleted inside them."
+        f"{kind}, and only its log tells which rows count. "
+        f"{_WRITE_ANEW if marker == _HUDI else _GIVE_ROOT}"
     )

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from daskdl.cli.job_values import NamedTexts, PreProcessors, Texts, TypeWithOptions
 from daskdl.data.normalizers.kinds import normalizer_from_dict
@@ -87,6 +87,26 @@ class Data(Conf):
         bool,
         Field(description="Refuse a directory without _SUCCESS."),
     ] = True
+    merge_schema: Annotated[
+        bool,
+        Field(
+            description="Take columns that some Parquet, ORC or JSON files lack for "
+            "null there."
+        ),
+    ] = False
+    version: Annotated[
+        int | None, Field(description="Of a Delta table; the newest if not given.")
+    ] = None
+    snapshot_id: Annotated[
+        int | None, Field(description="Of an Iceberg table; the current if not given.")
+    ] = None
+    timestamp: Annotated[
+        AwareDatetime | None,
+        Field(
+            description="Time at which a Delta or Iceberg table is read, with its "
+            "offset from UTC: 2026-01-31T12:00:00+00:00."
+        ),
+    ] = None
     header: Annotated[
         bool | None,
         Field(description="CSV files begin with the column names; else found out."),

@@ -6,7 +6,7 @@ from typing import Any
 
 from daskdl.data.sources.source import SourceOptions
 
-__all__ = ["stored_class_names"]
+__all__ = ["class_names_of_schema", "stored_class_names"]
 
 _SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _DEFAULT_LABEL = "label"
@@ -25,16 +25,23 @@ def stored_class_names(
     options : SourceOptions
         Their `label` names the column.
     """
+    return class_names_of_schema((stored or {}).get(_SCHEMA, b""), options)
+
+
+def class_names_of_schema(
+    schema: bytes | str, options: SourceOptions
+) -> tuple[str, ...] | None:
+    """Do as `stored_class_names`, for a schema of Spark as JSON, or empty."""
     label = _DEFAULT_LABEL if options.label is None else options.label
-    if stored is None or not options.require_labels or not isinstance(label, str):
+    if not schema or not options.require_labels or not isinstance(label, str):
         return None
-    return _names(stored.get(_SCHEMA, b""), label)
+    return _names(schema, label)
 
 
-def _names(schema: bytes, label: str) -> tuple[str, ...] | None:
+def _names(schema: bytes | str, label: str) -> tuple[str, ...] | None:
     """Read them from the schema that Spark keeps as JSON beside Parquet's own."""
     try:
-        fields: list[Any] = json.loads(schema or b"{}").get("fields", [])
+        fields: list[Any] = json.loads(schema).get("fields", [])
         found: list[Any] = [f["metadata"] for f in fields if f["name"] == label]
         attribute = found[0]["ml_attr"]
         kind, names = attribute["type"], attribute["vals"]

@@ -1,7 +1,7 @@
 """The stored columns of features, labels and keys, chosen before any work."""
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,18 @@ from daskdl_bridge.readers.arrays import innermost, is_list, is_number
 from daskdl_bridge.readers.images import is_binary, is_image_struct
 from daskdl_bridge.readers.vectors import is_vector
 
-__all__ = ["ExampleColumns", "check_types", "resolve_columns"]
+__all__ = [
+    "ExampleColumns",
+    "check_exist",
+    "check_types",
+    "refuse_missing",
+    "resolve_columns",
+]
 
 # What Spark ML calls them unless told otherwise.
 _SPARK_FEATURES, _SPARK_LABEL = "features", "label"
+
+_MERGE = " Other files have it; with merge_schema it is null where it is not."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +79,10 @@ class ExampleColumns:
 
 
 def resolve_columns(
-    options: SourceOptions, stored: Iterable[str], part: Part
+    options: SourceOptions,
+    stored: Iterable[str],
+    part: Part,
+    elsewhere: Collection[str] = (),
 ) -> ExampleColumns:
     """Find the columns that the options name.
 
@@ -85,6 +96,8 @@ def resolve_columns(
         Columns in the files.
     part : Part
         One of them, with its partition columns.
+    elsewhere : collection of str
+        Columns of other files, for messages.
 
     Raises
     ------
@@ -122,12 +135,17 @@ def resolve_columns(
         labels_mask=options.labels_mask if options.require_labels else None,
         is_multi=is_multi,
     )
-    check_exist(columns.all(), available, who)
+    check_exist(columns.all(), available, who, elsewhere)
     check_types(columns, part.types, who)
     return columns
 
 
-def check_exist(names: Iterable[str], available: Sequence[str], who: str) -> None:
+def check_exist(
+    names: Iterable[str],
+    available: Sequence[str],
+    who: str,
+    elsewhere: Collection[str] = (),
+) -> None:
     """Refuse a column that does not exist; say which do.
 
     Raises
@@ -137,9 +155,10 @@ def check_exist(names: Iterable[str], available: Sequence[str], who: str) -> Non
     known = set(available)
     for name in names:
         if name not in known:
+            hint = _MERGE if name in elsewhere else _hint(name, known)
             raise ColumnError(
                 f"{who}: column {name!r} must exist, it does not. The columns are "
-                f"{some(available) or 'none'}.{_hint(name, known)}"
+                f"{some(available) or 'none'}.{hint}"
             )
 
 
@@ -150,6 +169,33 @@ def _hint(name: str, known: Set[str]) -> str:
             "for each."
         )
     return did_you_mean(name, known)
+
+
+def refuse_missing(columns: ExampleColumns, missing: Iterable[str], who: str) -> None:
+    """Refuse a file without a column that must hold a value in every row.
+
+    Parameters
+    ----------
+    columns : ExampleColumns
+        As resolved.
+    missing : iterable of str
+        Columns that the file does not have, which are null there.
+    who : str
+        For messages: the file.
+
+    Raises
+    ------
+    ColumnError
+        If features, labels or masks are among them; a key may be null.
+    """
+    needed = set(columns.numeric())
+    for name in missing:
+        if name in needed:
+            raise ColumnError(
+                f"{who}: column {name!r} must hold a value in every row to be a "
+                "feature, label or mask, but this file does not have it, so that it is "
+                "null. Fill it in Spark, or leave the file or the column out."
+            )
 
 
 def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> None:

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from daskdl.data.fingerprint import tail_of
 from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import (
     ExampleColumns,
     check_exist,
     check_types,
+    refuse_missing,
     resolve_columns,
 )
 from daskdl_bridge.readers.error_location import naming_damaged_file
@@ -89,25 +91,65 @@ def read_footers(
 
 def settled_columns(
     parts: Sequence[Part], footers: Sequence[Footer], options: SourceOptions
-) -> ExampleColumns:
+) -> tuple[ExampleColumns, list[Part]]:
     """Return the columns of features, labels and keys, checked against all files.
+
+    Returns
+    -------
+    ExampleColumns, list of Part
+        Columns that a file lacks, which `merge_schema` allows, are null in all of its
+        rows: in the part's values.
 
     Raises
     ------
     ColumnError
         If a file lacks a column, or it has a type that cannot be used.
     """
-    columns = resolve_columns(options, footers[0].types, parts[0])
+    everywhere = _types_of_all(footers)
+    stored = everywhere if options.merge_schema else footers[0].types
+    columns = resolve_columns(options, stored, parts[0], everywhere)
+    settled = []
     for part, footer in zip(parts, footers, strict=True):
-        check_exist(columns.all(), [*footer.types, *part.types], part.url)
+        here = [*footer.types, *part.types]
+        if not options.merge_schema:
+            check_exist(columns.all(), here, part.url, everywhere)
+        missing = [name for name in columns.all() if name not in here]
+        _check_case(missing, here, part.url)
+        if footer.rows:
+            refuse_missing(columns, missing, part.url)
         check_types(columns, footer.types, part.url)
-    return with_key_type(columns, parts, [footer.types for footer in footers])
+        settled.append(_with_nulls(part, {name: everywhere[name] for name in missing}))
+    columns = with_key_type(columns, parts, [footer.types for footer in footers])
+    return columns, settled
+
+
+def _check_case(missing: Sequence[str], here: Sequence[str], url: str) -> None:
+    """Refuse a file whose column differs in case only: Spark takes it for the same."""
+    folded = {name.lower(): name for name in here}
+    for name in missing:
+        if name.lower() in folded:
+            raise ColumnError(
+                f"{url}: column {name!r} must be spelt alike in all files, got "
+                f"{folded[name.lower()]!r}. Have Spark write the files anew."
+            )
+
+
+def _with_nulls(part: Part, types: Mapping[str, Any]) -> Part:
+    if not types:
+        return part
+    nulls = dict.fromkeys(types)
+    return replace(part, values={**part.values, **nulls}, types={**part.types, **types})
+
+
+def _types_of_all(footers: Sequence[Footer]) -> dict[str, Any]:
+    types: dict[str, Any] = {}
+    for footer in footers:
+        for name, kind in footer.types.items():
+            types.setdefault(name, kind)
+    return types
 
 
 def summarize_footers(footers: Sequence[Footer]) -> FileSummary:
     """Tell the columns of all files, and the rows of each."""
-    types: dict[str, str] = {}
-    for footer in footers:
-        for name, kind in footer.types.items():
-            types.setdefault(name, type_in_words(kind))
+    types = {n: type_in_words(kind) for n, kind in _types_of_all(footers).items()}
     return FileSummary(types=types, rows=[footer.rows for footer in footers])

@@ -40,7 +40,8 @@ def with_key_type(
     parts : sequence of Part
         All files; a key may be one of their partition columns.
     types : sequence of mapping of str to pyarrow.DataType
-        Stored columns of each part; one mapping where that is settled for all.
+        Stored columns of each part; one mapping where that is settled for all. Some
+        may not have the key.
 
     Returns
     -------
@@ -57,9 +58,11 @@ def with_key_type(
         return columns
     if key in parts[0].types:
         return replace(columns, key_type=parts[0].types[key])
-    settled = _plain(types[0][key])
+    settled = _plain(next(here[key] for here in types if key in here))
     for part, here in zip(parts, types, strict=False):
-        settled = _widened(settled, _plain(here[key]), ErrorLocation(part.url, key))
+        if key in here:
+            place = ErrorLocation(part.url, key)
+            settled = _widened(settled, _plain(here[key]), place)
     return replace(columns, key_type=settled)
 
 

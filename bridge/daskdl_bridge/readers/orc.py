@@ -24,6 +24,10 @@ from daskdl_bridge.storage import open_input
 
 __all__ = ["OrcReader", "open_parts", "summarize_parts"]
 
+_CATALYST_TYPE = b"spark.sql.catalyst.type"
+# Of timestamp_ntz; those of ORC itself have nanoseconds.
+_WALL_TIME = pa.timestamp("us")
+
 
 @dataclass(frozen=True)
 class OrcReader(WholeReader):
@@ -35,7 +39,7 @@ class OrcReader(WholeReader):
             naming_damaged_file(part.url, "ORC"),
             open_input(part.url, options.storage_options) as stream,
         ):
-            return orc.ORCFile(stream).read(columns=columns)
+            return _as_spark_means(orc.ORCFile(stream).read(columns=columns))
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
@@ -53,7 +57,7 @@ class OrcReader(WholeReader):
             for first in range(0, file.nstripes, at_once):
                 stripes = range(first, min(first + at_once, file.nstripes))
                 batches = [file.read_stripe(number, columns) for number in stripes]
-                yield pa.Table.from_batches(batches)
+                yield _as_spark_means(pa.Table.from_batches(batches))
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
@@ -81,7 +85,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     footers, parts = read_footers(parts, options, "ORC", _footer)
     for part, footer in zip(parts, footers, strict=True):
         _check_key(options.key, footer.types, part.url)
-    columns = settled_columns(parts, footers, options)
+    columns, parts = settled_columns(parts, footers, options)
     partitions = []
     for part, footer in zip(parts, footers, strict=True):
         partitions.append(
@@ -118,7 +122,7 @@ def _check_key(key: str | None, types: Mapping[str, Any], url: str) -> None:
 
 def _has_local_times(arrow_type: Any) -> bool:
     if pa.types.is_timestamp(arrow_type):
-        return arrow_type.tz is None
+        return arrow_type.tz is None and arrow_type != _WALL_TIME
     children = (arrow_type.field(i).type for i in range(arrow_type.num_fields))
     return any(map(_has_local_times, children))
 
@@ -126,4 +130,32 @@ def _has_local_times(arrow_type: Any) -> bool:
 def _footer(stream: Any) -> Footer:
     file = orc.ORCFile(stream)
     # In here, since names are decoded only now and may be damaged.
-    return Footer(rows=file.nrows, types={f.name: f.type for f in file.schema})
+    types = {field.name: _spark_type(field) for field in file.schema}
+    return Footer(rows=file.nrows, types=types)
+
+
+def _as_spark_means(table: Any) -> Any:
+    """Return a table whose integers are times where Spark wrote times without zone."""
+    types = [_spark_type(field) for field in table.schema]
+    if types == table.schema.types:
+        return table
+    return table.cast(
+        pa.schema(
+            [f.with_type(kind) for f, kind in zip(table.schema, types, strict=True)]
+        )
+    )
+
+
+def _spark_type(field: Any) -> Any:
+    """Return the type of a column as Spark means it.
+
+    ``timestamp_ntz`` is stored as microseconds in a bigint, with an attribute.
+    """
+    kind = field.type
+    if (field.metadata or {}).get(_CATALYST_TYPE) == b"timestamp_ntz":
+        return _WALL_TIME
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_spark_type(kind.value_field)))
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(_spark_type(one)) for one in kind])
+    return kind

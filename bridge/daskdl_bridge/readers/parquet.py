@@ -26,7 +26,13 @@ from daskdl_bridge.readers.keys import as_instants
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.storage import open_input
 
-__all__ = ["ParquetReader", "open_parts", "summarize_parts"]
+__all__ = [
+    "ParquetReader",
+    "open_parts",
+    "read_footer",
+    "row_group_spans",
+    "summarize_parts",
+]
 
 # The block size of HDFS, and so the usual size of Spark's files: those stay whole.
 _LARGE_BYTES = 128 << 20
@@ -96,12 +102,12 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     CorruptFileError
         If a file is cut short or damaged, as far as its footer tells.
     """
-    footers, parts = read_footers(parts, options, "Parquet", _footer)
-    columns = settled_columns(parts, footers, options)
+    footers, parts = read_footers(parts, options, "Parquet", read_footer)
+    columns, parts = settled_columns(parts, footers, options)
     partitions = []
     for part, footer in zip(parts, footers, strict=True):
         names = stored_class_names(footer.metadata.metadata, options)
-        for start, stop, first_row, rows in _spans(footer.metadata):
+        for start, stop, first_row, rows in row_group_spans(footer.metadata):
             is_whole = (start, stop) == (0, footer.metadata.num_row_groups)
             partitions.append(
                 TablePartition(
@@ -120,7 +126,37 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell columns and rows of Parquet files; their footers are read."""
-    return summarize_footers(read_footers(parts, options, "Parquet", _footer)[0])
+    return summarize_footers(read_footers(parts, options, "Parquet", read_footer)[0])
+
+
+def read_footer(stream: Any) -> Footer:
+    """Return the footer of an open Parquet file; its metadata are pyarrow's."""
+    file = pq.ParquetFile(stream)
+    metadata = file.metadata
+    return Footer(rows=metadata.num_rows, types=_types(file), metadata=metadata)
+
+
+def row_group_spans(metadata: Any) -> Iterator[tuple[int, int, int, int]]:
+    """Cut a file into pieces of whole row groups, of 128 MiB or a row group each.
+
+    Parameters
+    ----------
+    metadata : pyarrow.parquet.FileMetaData
+
+    Yields
+    ------
+    (int, int, int, int)
+        First row group, the one after the last, first row, and number of rows.
+    """
+    start, first_row, rows, size = 0, 0, 0, 0
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        if size and size + group.total_byte_size > _LARGE_BYTES:
+            yield start, index, first_row, rows
+            start, first_row, rows, size = index, first_row + rows, 0, 0
+        rows += group.num_rows
+        size += group.total_byte_size
+    yield start, metadata.num_row_groups, first_row, rows
 
 
 @contextmanager
@@ -227,12 +263,6 @@ def _n_leaves(schema: Any, columns: Collection[str]) -> int:
     return sum(_is_of(schema.column(i).path, columns) for i in range(len(schema)))
 
 
-def _footer(stream: Any) -> Footer:
-    file = pq.ParquetFile(stream)
-    metadata = file.metadata
-    return Footer(rows=metadata.num_rows, types=_types(file), metadata=metadata)
-
-
 def _types(file: Any) -> dict[str, Any]:
     """Return the types of the columns; INT96 is a timestamp, as for Spark."""
     leaves = [file.schema.column(i) for i in range(len(file.schema))]
@@ -243,16 +273,3 @@ def _types(file: Any) -> dict[str, Any]:
         else field.type
         for field in file.schema_arrow
     }
-
-
-def _spans(metadata: Any) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (first row group, the one after the last, first row, rows)."""
-    start, first_row, rows, size = 0, 0, 0, 0
-    for index in range(metadata.num_row_groups):
-        group = metadata.row_group(index)
-        if size and size + group.total_byte_size > _LARGE_BYTES:
-            yield start, index, first_row, rows
-            start, first_row, rows, size = index, first_row + rows, 0, 0
-        rows += group.num_rows
-        size += group.total_byte_size
-    yield start, metadata.num_row_groups, first_row, rows

@@ -8,15 +8,17 @@ points of the group ``daskdl.sources``, so that other packages can add theirs.
 import importlib.metadata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from daskdl.checks import check_count, check_one_of, check_positive, some
+from daskdl.checks import check_count, check_one_of, check_positive, check_whole, some
 from daskdl.data.pre_processors.partition import pre_processed, pre_processors
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.sequence_options import (
     allowed_names,
     check_element_class,
 )
+from daskdl.data.sources.snapshot_options import SNAPSHOT_OPTIONS
 from daskdl.data.sources.text_options import check_text_options
 from daskdl.data.sources.unused_options import refuse_for_open
 from daskdl.errors import OptionError
@@ -66,6 +68,16 @@ class SourceOptions:
         ``"float32"`` or ``"float64"``: what features and labels are cast to.
     require_success : bool
         Refuse a directory without ``_SUCCESS``.
+    merge_schema : bool
+        Take columns that some Parquet, ORC or JSON files lack for null there, as Spark
+        does. Without it such a file is refused, but for JSON, which leaves nulls out.
+    version : int, optional
+        Of a Delta table; None is the newest.
+    snapshot_id : int, optional
+        Of an Iceberg table; None is the current snapshot.
+    timestamp : datetime or str, optional
+        In place of these: what the table was at that time. In ISO 8601, with its
+        offset from UTC.
     header : bool, optional
         Whether CSV files start with column names; None lets the source find out.
     delimiter, quote, escape, char_to_escape_quote_escaping : str
@@ -136,6 +148,10 @@ class SourceOptions:
     feature_shape: tuple[int, ...] | None = None
     dtype: str = "float32"
     require_success: bool = True
+    merge_schema: bool = False
+    version: int | None = None
+    snapshot_id: int | None = None
+    timestamp: datetime | None = None
     header: bool | None = None
     delimiter: str = ","
     quote: str = '"'
@@ -169,6 +185,7 @@ class SourceOptions:
         for option in ("key", "features_mask", "labels_mask"):
             _check_column(option, getattr(self, option))
         check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
+        object.__setattr__(self, "timestamp", _as_time(self.timestamp))
         through = pre_processors("SourceOptions", self.pre_processor)
         object.__setattr__(self, "pre_processor", through)
         self._check_loader()
@@ -215,12 +232,21 @@ class SourceOptions:
         for size in self.feature_shape or ():
             check_positive("SourceOptions", "each size in feature_shape", size)
         check_count("SourceOptions", "most_part_bytes", self.most_part_bytes)
+        for option in ("version", "snapshot_id"):
+            if getattr(self, option) is not None:
+                check_whole("SourceOptions", option, getattr(self, option))
 
     def _check_combinations(self) -> None:
         if self.label_from is not None and self.labels_mask is not None:
             raise OptionError(
                 "SourceOptions: labels_mask is for time series, and label_from for one "
                 f"class an example, got {self.labels_mask!r} and {self.label_from!r}."
+            )
+        named = [o for o in SNAPSHOT_OPTIONS if getattr(self, o) is not None]
+        if len(named) > 1:
+            raise OptionError(
+                f"SourceOptions: one of {some(SNAPSHOT_OPTIONS)} must name the "
+                f"snapshot of a table, got {some(named)}."
             )
         if isinstance(self.label, dict) and not isinstance(self.features, dict):
             raise OptionError(
@@ -362,6 +388,23 @@ def _one_or_more(option: str, value: Any) -> Columns:
             "several times."
         )
     return tuple(value)
+
+
+def _as_time(value: Any) -> datetime | None:
+    try:
+        # Python 3.10 does not know the Z.
+        text = value.replace("Z", "+00:00") if isinstance(value, str) else None
+        time = value if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        time = value
+    if time is None:
+        return None
+    if not isinstance(time, datetime) or time.tzinfo is None:
+        raise OptionError(
+            "SourceOptions: timestamp must be a time of ISO 8601 with its offset from "
+            f"UTC, such as '2026-01-31T12:00:00+00:00', got {value!r}."
+        )
+    return time
 
 
 def _check_column(option: str, value: Any) -> None:

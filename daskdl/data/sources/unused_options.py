@@ -6,6 +6,7 @@ from typing import Any
 
 from daskdl.checks import some
 from daskdl.data.sources.sequence_options import SEQUENCE_OPTIONS
+from daskdl.data.sources.snapshot_options import SNAPSHOT_OPTIONS
 from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import OptionError
 
@@ -21,11 +22,12 @@ _OF_OTHERS = (
     "export_directory",
     "label_from",
     "loader",
+    "merge_schema",
     "pattern",
     "row_tag",
     "sample_dim",
 )
-_OF_FORMS = (*TEXT_OPTIONS, *SEQUENCE_OPTIONS, *_OF_OTHERS)
+_OF_FORMS = (*TEXT_OPTIONS, *SEQUENCE_OPTIONS, *SNAPSHOT_OPTIONS, *_OF_OTHERS)
 
 # What an open source may be given all the same: what networks fill in, preprocessors
 # that follow on its own, and what also tells where predictions go.

@@ -182,6 +182,7 @@ _PLAIN_WORDS = {
     "float_type": "must be a number",
     "float_parsing": "must be a number",
     "finite_number": "must be a finite number",
+    "timezone_aware": "must be a time with its offset from UTC",
 }
 
 

@@ -1,5 +1,7 @@
 """Reading a job file."""
 
+from datetime import datetime, timezone
+
 import pytest
 import yaml
 
@@ -70,6 +72,14 @@ def test_a_job_as_it_ran_gives_the_same_job(job_file, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("run") / "job.yaml"
     elsewhere.write_text(job_text(job))
     assert load_job(str(elsewhere)) == job
+
+
+def test_the_snapshot_of_a_table_is_kept_with_the_job(job_file, tmp_path_factory):
+    job = load_job(str(job_file), ["data.timestamp=2026-01-31T12:00:00+01:00"])
+    elsewhere = tmp_path_factory.mktemp("run") / "job.yaml"
+    elsewhere.write_text(job_text(job))
+    again = load_job(str(elsewhere)).data.source_options()
+    assert again.timestamp == datetime(2026, 1, 31, 11, tzinfo=timezone.utc)
 
 
 def test_a_missing_file_is_refused(tmp_path):

@@ -1,11 +1,14 @@
 """``--option KEY=VALUE``, and texts among the overrides of a job."""
 
+from datetime import datetime, timezone
+
 import pytest
 
 from daskdl.cli.overrides import apply_overrides
 from daskdl.cli.stored_options import TEXTS, stored_options
 from daskdl.errors import OptionError
 
+NOON = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
 TEXT_VALUES = [
     (";", ";"),
     ("|", "|"),
@@ -53,6 +56,11 @@ def test_texts_are_taken_as_they_stand(written, text):
         ("sample_dim=time", "sample_dim", "time"),
         ("element_class=Text", "element_class", "Text"),
         ("allow=[shapes.Point]", "allow", ("shapes.Point",)),
+        ("merge_schema=true", "merge_schema", True),
+        ("version=0", "version", 0),
+        ("snapshot_id=8333017788700497002", "snapshot_id", 8333017788700497002),
+        ("timestamp=2026-01-31T12:00:00Z", "timestamp", NOON),
+        ("timestamp='2026-01-31 13:00:00+01:00'", "timestamp", NOON),
     ],
 )
 def test_other_values_are_yaml(pair, key, value):
@@ -66,6 +74,7 @@ def test_other_values_are_yaml(pair, key, value):
         ("delimeter=;", r"Did you mean 'delimiter'\?"),
         ("features=x", r"features must be given as --features"),
         ("train=x", r"--option: KEY must be one of"),
+        ("timestamp=2026-01-31T12:00:00", r"--option: timestamp: must be a time with"),
         ("header=maybe", r"--option: header: must be true or false, got 'maybe'"),
         ("feature_shape=x", r"--option: feature_shape: must be a list"),
     ],
