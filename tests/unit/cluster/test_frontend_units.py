@@ -88,7 +88,9 @@ class Rdd:
     ],
 )
 def test_what_is_no_path_is_refused_as_paths(front, paths, got):
-    with pytest.raises(OptionError, match=f"paths must be a path .* got {got}. A DataFrame or an R"):
+    with pytest.raises(
+        OptionError, match=f"paths must be a path .* got {got}. A DataFrame or an R"
+    ):
         front.fit_paths(paths, epochs=1, batch_size=4)
 
 
