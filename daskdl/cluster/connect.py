@@ -17,19 +17,23 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 import dask
-from dask.utils import parse_bytes
-from distributed import Client, LocalCluster, Nanny, Security
+from distributed import Client, LocalCluster, Security
 from distributed.comm import connect as open_comm
 from distributed.comm import get_address_host_port
 from distributed.versions import VersionMismatchWarning, get_versions
 
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
-from daskdl.cluster.ready_processes import ready_processes_first, worker_environment
+from daskdl.cluster.ready_processes import ready_processes_first
+from daskdl.cluster.started_workers import (
+    LoopbackNanny,
+    certificates,
+    check_memory_limit,
+    started_worker_config,
+)
 from daskdl.cluster.versions import check_versions
 from daskdl.errors import (
     ClusterError,
-    MissingExtraError,
     OptionError,
     SchedulerUnreachableError,
 )
@@ -37,16 +41,6 @@ from daskdl.errors import (
 __all__ = ["ClusterOptions", "connect"]
 
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
-_PRELOAD = "distributed.worker.preload"
-# Where kernels are yet to be compiled a worker comes to 300 MiB for that, and to 360
-# with blocks of data that it reads meanwhile; Dask ends it at 95 % of its limit.
-_LEAST_MEMORY_MIB = 400
-# A worker that trains holds parameters and batches inside one task: nothing that Dask
-# could spill. `terminate` stays on, so that a leak kills a worker and not the machine.
-_LOCAL_CONFIG = {
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +88,7 @@ class ClusterOptions:
             check_at_least("ClusterOptions", "workers", self.workers, 1)
         check_positive("ClusterOptions", "timeout_s", self.timeout_s)
         if self.scheduler is None:
-            _check_memory_limit(self.memory_limit)
+            check_memory_limit("ClusterOptions", "memory_limit", self.memory_limit)
             return
         if self.memory_limit is not None:
             raise OptionError(
@@ -150,7 +144,7 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
 @contextlib.contextmanager
 def _local(options: ClusterOptions) -> Iterator[Client]:
     with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set(_local_config()))
+        stack.enter_context(dask.config.set(started_worker_config()))
         wanted = dask.config.get(_PRE_SPAWN)
         variables = [name for name, value in wanted.items() if value is not None]
         with _interrupts_held_back(), ready_processes_first(variables):
@@ -158,9 +152,9 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                 LocalCluster(
                     n_workers=options.workers or dask.system.CPU_COUNT,
                     threads_per_worker=1,
-                    worker_class=_LoopbackNanny,
+                    worker_class=LoopbackNanny,
                     host="127.0.0.1",
-                    security=_security(options),
+                    security=certificates("ClusterOptions", options.security),
                     memory_limit=options.memory_limit or "auto",
                     # Not dashboard_address=None: the port of its HTTP server would then
                     # be 8787, with a warning when somebody else has that.
@@ -172,38 +166,6 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                 )
             )
         yield stack.enter_context(Client(cluster, set_as_default=False))
-
-
-def _local_config() -> dict[str, Any]:
-    ours = worker_environment()
-    preload = [*dask.config.get(_PRELOAD), "daskdl.cluster.local_worker"]
-    return {
-        **_LOCAL_CONFIG,
-        **{f"{_PRE_SPAWN}.{name}": value for name, value in ours.items()},
-        _PRELOAD: preload,
-    }
-
-
-class _LoopbackNanny(Nanny):  # type: ignore[misc]
-    """Lets its worker tell of itself here only; in Dask 2024.8 anybody may ask it."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        options["dashboard_address"] = "127.0.0.1:0"
-        super().__init__(*args, **options)
-
-
-def _security(options: ClusterOptions) -> Security | None:
-    """Return certificates for this cluster alone, which touch no disk; or nothing."""
-    if options.security == "none":
-        return None
-    try:
-        return Security.temporary()
-    except ImportError as error:
-        raise MissingExtraError(
-            "ClusterOptions: security 'tls' needs the package cryptography. Run: pip "
-            "install cryptography, or set security to 'none' if nobody else can log "
-            "in to this machine."
-        ) from error
 
 
 @contextlib.contextmanager
@@ -356,26 +318,6 @@ def _terminations_held_back() -> Iterator[None]:
         signal.signal(signal.SIGTERM, handler)
         if came:
             signal.raise_signal(signal.SIGTERM)
-
-
-def _check_memory_limit(memory_limit: str | None) -> None:
-    if memory_limit is None or memory_limit == "auto":
-        return
-    try:
-        n_bytes: Any = parse_bytes(memory_limit)
-    except ValueError:
-        n_bytes = 0
-    if n_bytes <= 0:
-        raise OptionError(
-            "ClusterOptions: memory_limit must be a size such as '2 GiB', or 'auto', "
-            f"got {memory_limit!r}."
-        )
-    if n_bytes < _LEAST_MEMORY_MIB << 20:
-        raise OptionError(
-            f"ClusterOptions: memory_limit must be at least '{_LEAST_MEMORY_MIB} MiB', "
-            f"got {memory_limit!r}. A worker that compiles its kernels and reads "
-            "data comes to 360 MiB, and Dask ends it at 95 % of its limit."
-        )
 
 
 def _reason(error: BaseException) -> str:
