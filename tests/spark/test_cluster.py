@@ -10,6 +10,7 @@ from distributed import Client
 
 import daskdl
 from daskdl.errors import ClusterError
+from daskdl_bridge.spark.running_clusters import RUNNING
 from tests.left_processes import left_of, left_with
 
 # Spark's Python, a nanny and a worker start one after the other.
@@ -140,3 +141,22 @@ def test_a_session_of_spark_connect_has_workers_too(tmp_path):
     says = "print(len(found.client().nthreads())); spark.stop()"
     assert drive(tmp_path, "remote", says).splitlines()[-1] == "2"
     assert left_with(MARK, str(tmp_path)) == []
+
+
+def test_an_export_for_which_there_is_no_slot_is_refused(spark, cluster):
+    """Spark would wait for the end of the block, and the block for Spark."""
+    frame = spark.range(8).selectExpr("array(float(id)) features", "int(id % 2) label")
+    with (
+        cluster(spark, workers=SLOTS),
+        pytest.raises(daskdl.OptionError, match="must have a free slot"),
+    ):
+        daskdl.spark.export(frame)
+
+
+def test_the_block_is_the_cluster_of_its_session(spark, cluster):
+    """Also of the estimators, which look for it by the session."""
+    with cluster(spark, workers=1) as found:
+        with daskdl.spark.connect(spark) as client:
+            assert client is found.client()
+        assert client.submit(sum, [1, 2]).result() == 3
+    assert RUNNING == {}

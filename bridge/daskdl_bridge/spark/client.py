@@ -11,6 +11,7 @@ from distributed import Client
 
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.connect import connect as connected
+from daskdl_bridge.spark.running_clusters import running
 from daskdl_bridge.spark.session import setting
 
 __all__ = ["SCHEDULER_SETTING", "SCHEDULER_VARIABLE", "connect"]
@@ -25,9 +26,10 @@ SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"
 def connect(session: Any, *, workers: int | None = None) -> Iterator[Client]:
     """Open a client on the Dask cluster that goes with a Spark session.
 
-    Its scheduler's address is in the environment's ``DASK_SCHEDULER_ADDRESS`` or in
-    the session's ``spark.daskdl.scheduler``. Without both a cluster is started on this
-    machine, and ended with the block.
+    Within a block of :func:`daskdl_bridge.spark.cluster.cluster` that is the block's
+    own. Else its scheduler's address is in the environment's ``DASK_SCHEDULER_ADDRESS``
+    or in the session's ``spark.daskdl.scheduler``. Without both a cluster is started on
+    this machine, and ended with the block.
 
     Parameters
     ----------
@@ -52,6 +54,10 @@ def connect(session: Any, *, workers: int | None = None) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _opened(session: Any, workers: int | None = None) -> Iterator[Client]:
+    inside = running(session)
+    if inside is not None:
+        yield inside.client()
+        return
     scheduler = setting(session, SCHEDULER_SETTING, SCHEDULER_VARIABLE)
     options = ClusterOptions(scheduler=scheduler, workers=workers)
     if scheduler is None:

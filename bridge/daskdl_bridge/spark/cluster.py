@@ -18,6 +18,7 @@ from daskdl_bridge.spark.cluster_options import SparkClusterOptions
 from daskdl_bridge.spark.cluster_process import WHO
 from daskdl_bridge.spark.cluster_scheduler import scheduler_process
 from daskdl_bridge.spark.cluster_task import worker_task
+from daskdl_bridge.spark.running_clusters import RUNNING, session_key
 
 __all__ = ["SparkCluster", "cluster"]
 
@@ -140,10 +141,13 @@ def cluster(
         job.start(worker_task(get_address_host_port(address), order))
         _await_workers(client, job, options)
         found = SparkCluster(client, address, of_worker["security"])
+        key = session_key(spark)
+        RUNNING[key] = found, options.workers
         try:
             yield found
         finally:
             found.status = Status.closed
+            RUNNING.pop(key, None)
 
 
 def _await_workers(

@@ -15,9 +15,9 @@ from daskdl.errors import (
     MissingExtraError,
     VersionMismatchError,
 )
-from daskdl_bridge.spark.cluster_options import is_connect
 from daskdl_bridge.spark.cluster_process import WHO
 from daskdl_bridge.spark.cluster_task import COLUMNS, VERSIONS_DIFFER
+from daskdl_bridge.spark.kinds import is_connect
 
 __all__ = ["WorkerJob"]
 

@@ -11,8 +11,9 @@ from daskdl.checks import check_count, check_one_of, check_positive, check_type
 from daskdl.cluster.started_workers import check_memory_limit
 from daskdl.errors import OptionError
 from daskdl_bridge.spark.cluster_process import WHO
+from daskdl_bridge.spark.kinds import is_connect
 
-__all__ = ["SparkClusterOptions", "is_connect", "is_one_machine"]
+__all__ = ["SparkClusterOptions", "is_one_machine"]
 
 _LOOPBACK = "127.0.0.1"
 # What Spark itself sets aside for the JVM beside its heap, whatever the heap.
@@ -98,11 +99,6 @@ class SparkClusterOptions:
             return ours, ours
         known_as = spark.conf.get("spark.driver.host")
         return spark.conf.get("spark.driver.bindAddress", known_as), known_as
-
-
-def is_connect(spark: Any) -> bool:
-    """Return whether a session is one of Spark Connect."""
-    return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def is_one_machine(spark: Any) -> bool:

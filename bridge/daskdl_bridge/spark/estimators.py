@@ -105,22 +105,34 @@ class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
     Parameters
     ----------
     network : configuration, or its YAML or JSON
-    featuresCol, labelCol, predictionCol, probabilityCol, rawPredictionCol : str
-        As in pyspark.ml. Features are vectors, arrays or images; labels class numbers.
+    featuresCol : str
+        Vectors, arrays or images.
     featuresCols : list of str
         Columns of numbers, instead of `featuresCol`.
+    labelCol : str
+        Class numbers.
+    predictionCol : str
+        Of the model: the class.
+    probabilityCol, rawPredictionCol : str
+        Of the model: vectors of probabilities.
     maxIter : int
         Epochs.
     batchSize : int
         Examples of a minibatch of one worker.
-    trainingMaster : str, masterOptions : dict
-        As in a job file: ``"averaging"``, ``{"averaging_frequency": 5}``.
+    trainingMaster : str
+        As in a job file: ``"averaging"``.
+    masterOptions : dict
+        Of the training master: ``{"averaging_frequency": 5}``.
     numWorkers : int
+        All that the cluster has if not given.
     seed : int
         In place of the configuration's own.
-    validationIndicatorCol : str, patience : int
-        A boolean column whose true rows are no training data: the network is kept that
-        is best on them, and the fit ends after `patience` epochs that were not better.
+    validationIndicatorCol : str
+        A boolean column whose true rows are not trained on: the network is kept that is
+        best on them.
+    patience : int
+        With `validationIndicatorCol`: the fit ends after so many epochs in a row that
+        were not better.
     exportDirectory : str
         See `daskdl_bridge.spark.directory.export_directory`.
 
@@ -133,7 +145,26 @@ class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
     _model = ClassificationModel
 
     @keyword_only
-    def __init__(self, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        network: Any = None,
+        featuresCol: str = "features",
+        featuresCols: list[str] | None = None,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        probabilityCol: str = "probability",
+        rawPredictionCol: str = "rawPrediction",
+        maxIter: int = 1,
+        batchSize: int = 32,
+        trainingMaster: str = "shared",
+        masterOptions: dict[str, Any] | None = None,
+        numWorkers: int | None = None,
+        seed: int | None = None,
+        validationIndicatorCol: str | None = None,
+        patience: int = 3,
+        exportDirectory: str | None = None,
+    ) -> None:
         super().__init__(self._input_kwargs)
 
 
@@ -142,11 +173,56 @@ class Regressor(_NetworkEstimator):
 
     Parameters
     ----------
-    As of :class:`Classifier`, without `probabilityCol` and `rawPredictionCol`.
+    network : configuration, or its YAML or JSON
+    featuresCol : str
+        Vectors, arrays or images.
+    featuresCols : list of str
+        Columns of numbers, instead of `featuresCol`.
+    labelCol : str
+        Numbers, or arrays of them.
+    predictionCol : str
+        Of the model: the value, in the units of the labels.
+    maxIter : int
+        Epochs.
+    batchSize : int
+        Examples of a minibatch of one worker.
+    trainingMaster : str
+        As in a job file: ``"averaging"``.
+    masterOptions : dict
+        Of the training master: ``{"averaging_frequency": 5}``.
+    numWorkers : int
+        All that the cluster has if not given.
+    seed : int
+        In place of the configuration's own.
+    validationIndicatorCol : str
+        A boolean column whose true rows are not trained on: the network is kept that is
+        best on them.
+    patience : int
+        With `validationIndicatorCol`: the fit ends after so many epochs in a row that
+        were not better.
+    exportDirectory : str
+        See `daskdl_bridge.spark.directory.export_directory`.
     """
 
     _model = RegressionModel
 
     @keyword_only
-    def __init__(self, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        network: Any = None,
+        featuresCol: str = "features",
+        featuresCols: list[str] | None = None,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        maxIter: int = 1,
+        batchSize: int = 32,
+        trainingMaster: str = "shared",
+        masterOptions: dict[str, Any] | None = None,
+        numWorkers: int | None = None,
+        seed: int | None = None,
+        validationIndicatorCol: str | None = None,
+        patience: int = 3,
+        exportDirectory: str | None = None,
+    ) -> None:
         super().__init__(self._input_kwargs)

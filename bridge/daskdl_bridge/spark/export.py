@@ -20,6 +20,7 @@ from daskdl_bridge.spark import rdd_blocks
 from daskdl_bridge.spark.directory import export_directory
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
 from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
+from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of
 from daskdl_bridge.storage import filesystem, join_url
 
@@ -112,8 +113,8 @@ def export(
     Raises
     ------
     OptionError
-        If `data` is nothing of Spark's or is a stream, or the directory is not seen by
-        all, before Spark writes.
+        If `data` is nothing of Spark's or is a stream, the directory is not seen by
+        all, or Dask's workers hold all of Spark's slots; before Spark writes.
     DataError
         If an RDD holds nothing, or what cannot be exported.
     """
@@ -124,6 +125,7 @@ def export(
         )
     options = dict(storage_options or {})
     session = session_of(data)
+    check_slots("export", session)
     if is_frame(data):
         frame, form, name = _frame(data, columns), "columns", "Spark DataFrame"
     else:

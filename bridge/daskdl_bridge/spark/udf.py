@@ -50,8 +50,8 @@ def predict_udf(path_or_url: str, *, batch_size: int = _BATCH) -> Any:
 
     Examples
     --------
-    >>> predict = daskdl.spark.predict_udf("hdfs:///models/digits.safetensors")
-    >>> frame.withColumn("scored", predict("features")).select("id", "scored.*")
+    With ``predict = daskdl.spark.predict_udf("hdfs:///models/digits.safetensors")``,
+    ``frame.withColumn("scored", predict("features"))``.
     """
     _check_one_output(load(path_or_url))
     return _udf(_network_at, str(path_or_url), batch_size)
