@@ -59,7 +59,8 @@ class HeldTableSources:
                 f"HeldTableSources: format must be None for tables in memory, got "
                 f"{options.format!r}."
             )
-        refuse_unused("HeldTableSources", "tables in memory", options)
+        heeded = ("align", "handle_invalid", "keep")
+        refuse_unused("HeldTableSources", "tables in memory", options, heeded)
         table = _as_table(data, name)
         types = {field.name: field.type for field in table.schema}
         part = Part(url=name)
@@ -70,7 +71,7 @@ class HeldTableSources:
             name=name,
             rows=table.num_rows,
             part=part,
-            reader=_HeldTable(table.select(columns.all())),
+            reader=_HeldTable(table.select(columns.stored())),
             columns=columns,
             options=options,
         )

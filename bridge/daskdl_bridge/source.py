@@ -18,6 +18,7 @@ from daskdl_bridge.readers.file_summary import type_in_words
 from daskdl_bridge.readers.formats import (
     FORMATS,
     MINIBATCH_FORMATS,
+    OF_TABLES,
     OPTIONS_OF_FORMAT,
     SUMMARIES,
     format_of,
@@ -184,7 +185,7 @@ def _check_format(data: Any, table_format: str, options: SourceOptions) -> None:
             f"{options.format!r}: the path is a table, and only its log tells which "
             "rows count."
         )
-    heeded = OPTIONS_OF_TABLE[table_format]
+    heeded = (*OPTIONS_OF_TABLE[table_format], *OF_TABLES)
     refuse_unused(_name(data), f"{table_format} tables", options, heeded)
 
 

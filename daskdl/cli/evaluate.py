@@ -87,6 +87,7 @@ def command(
         accuracy=accuracy_of(evaluation),
         loss=scored.loss_sum / scored.examples,
         examples=scored.examples,
+        skipped=scored.skipped,
         examples_per_s=round(scored.examples / work_s, 1),
         wall_s=round(time.monotonic() - start_s, 3),
         workers=n_workers,

@@ -40,9 +40,10 @@ class Data(Conf):
             "classifies."
         ),
     ] = None
-    key: Annotated[str | None, Field(description="Column that names each example.")] = (
-        None
-    )
+    key: Annotated[
+        Texts | None,
+        Field(description="Column that names each example, or several together."),
+    ] = None
     format: Annotated[
         str | None,
         Field(description="parquet, csv, json, ...; found out if not given."),
@@ -78,6 +79,21 @@ class Data(Conf):
     ] = None
     labels_mask: Annotated[
         str | None, Field(description="The same for the labels.")
+    ] = None
+    handle_invalid: Annotated[
+        str,
+        Field(
+            description="What is done with rows whose features or label cannot be "
+            "used: error, skip (they are counted), or keep (predictions are null)."
+        ),
+    ] = "error"
+    align: Annotated[
+        str | None,
+        Field(
+            description="Columns of arrays are time series, padded to the longest and "
+            "masked, whose steps stand at the `start` or at the `end`; `equal_length` "
+            "takes none that is shorter."
+        ),
     ] = None
     feature_shape: Annotated[
         tuple[Count, ...] | None,

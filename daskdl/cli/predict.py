@@ -17,8 +17,10 @@ __all__ = ["command"]
 @click.option(
     "--key",
     required=True,
+    multiple=True,
     metavar="COLUMN",
-    help="Column that names each example; it comes back with the prediction.",
+    help="Column that names each example; it comes back with the prediction. Given "
+    "several times they name it together.",
 )
 @click.option(
     "--output",
@@ -32,6 +34,13 @@ __all__ = ["command"]
     default="parquet",
     help="Of its files: parquet, if not given, csv, json, sequence_file or pickle.",
 )
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Further column that stands beside the predictions as it is stored; may be "
+    "given several times, and `all` keeps all.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace what is at the output.")
 @data_options
 @json_option
@@ -39,9 +48,10 @@ __all__ = ["command"]
 def command(
     model: str,
     data: str,
-    key: str,
+    key: tuple[str, ...],
     output: str,
     output_format: str,
+    keep: tuple[str, ...],
     overwrite: bool,
     features: tuple[str, ...],
     data_format: str | None,
@@ -76,7 +86,7 @@ def command(
         from daskdl.cli.stored_options import stored_options
         from daskdl.cluster.connect import connect
         from daskdl.cluster.frontend import front_end
-        from daskdl.cluster.results import check_apart, check_key
+        from daskdl.cluster.results import check_apart, check_kept, check_key
 
         given = stored_options(stored)
         saved = open_model(model)
@@ -85,11 +95,14 @@ def command(
             data_format=data_format,
             unfinished=unfinished,
             key=key,
+            keep=keep or None,
             require_labels=False,
             **given,
         )
         check_key("predict", "--key", key)
-        source = open_for(saved.network, data, options, given=given)
+        asked = {*given, "keep"} if keep else given
+        source = open_for(saved.network, data, options, given=asked)
+        check_kept("predict", "--keep", source)
         url = resolve_path(os.getcwd(), output)
         check_apart("predict", "--output", url, resolve_path(os.getcwd(), data))
         _check_output(url, output_format, overwrite=overwrite)
@@ -110,6 +123,7 @@ def command(
             work_s = time.monotonic() - work_s
     metrics = RunMetrics(
         examples=rows,
+        skipped=front.last_skipped,
         examples_per_s=round(rows / work_s, 1),
         wall_s=round(time.monotonic() - start_s, 3),
         workers=n_workers,

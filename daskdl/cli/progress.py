@@ -161,8 +161,10 @@ class EventLines:
             return event.doing
         if isinstance(event, events.FitStarted):
             self._started = event
+            skipped = f" ({event.skipped:,} rows skipped)" if event.skipped else ""
             return (
-                f"training {event.examples:,} examples in {event.minibatches:,} "
+                f"training {event.examples:,} examples{skipped} in "
+                f"{event.minibatches:,} "
                 f"minibatches, {count(event.epochs, 'epoch')}, on "
                 f"{count(len(event.workers), 'worker')}"
             )

@@ -113,6 +113,8 @@ class Results:
             examples_per_s=round(self.report.examples_per_s, 1),
             wall_s=round(wall_s, 3),
             workers=len(self.report.workers),
+            skipped=self.report.skipped,
+            skipped_test=self.scored.skipped if self.scored else 0,
             repeated_examples=self.report.repeated_examples,
             bytes_sent=self.report.bytes_sent,
             lost_workers=self.report.lost_workers,
@@ -145,6 +147,7 @@ class Results:
             "training master": self.job.training.master,
             "epochs": str(len(report.epochs)),
             "examples trained": f"{report.examples:,}",
+            "skipped rows": f"{report.skipped:,}" if report.skipped else "",
             "examples per second": f"{report.examples_per_s:,.0f}",
             "training time": f"{report.wall_s:.1f} s",
             "workers": workers_in_words(

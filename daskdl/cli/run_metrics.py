@@ -22,6 +22,9 @@ class RunMetrics:
         Of the test data; without test data `loss` is the last epoch's training score.
     examples : int
         Trained (every epoch counts), evaluated or predicted.
+    skipped, skipped_test : int
+        Rows of the data, and of the test data of a training, that were left out, as
+        ``handle_invalid: skip`` says.
     examples_per_s : float
         While the workers worked.
     wall_s : float
@@ -41,6 +44,8 @@ class RunMetrics:
     accuracy: float | None = None
     loss: float | None = None
     examples: int = 0
+    skipped: int = 0
+    skipped_test: int = 0
     examples_per_s: float = 0.0
     wall_s: float = 0.0
     workers: int = 0
@@ -79,6 +84,8 @@ class RunMetrics:
             ("accuracy", in_words(self.accuracy, percent=True)),
             ("loss", in_words(self.loss)),
             ("examples", f"{self.examples:,} at {self.examples_per_s:,.0f} a second"),
+            ("skipped rows", _count(self.skipped)),
+            ("skipped test rows", _count(self.skipped_test)),
             ("wall time", f"{self.wall_s:.1f} s"),
             (
                 "workers",
@@ -103,6 +110,10 @@ def in_words(value: float | None, *, percent: bool = False) -> str:
     if value is None:
         return ""
     return f"{value:.2%}" if percent else f"{value:.4g}"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
 
 
 def workers_in_words(at_start: int, lost: int, joined: int) -> str:

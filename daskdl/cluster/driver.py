@@ -245,6 +245,7 @@ class Driver:
                 examples=self._data.examples,
                 minibatches=len(self._data.minibatches),
                 epochs=epochs,
+                skipped=self._data.facts.skipped,
             )
         )
 

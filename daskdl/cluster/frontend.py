@@ -36,11 +36,12 @@ from daskdl.cluster.member_states import KeptStates, States
 from daskdl.cluster.preflight import check_master
 from daskdl.cluster.results import (
     are_pairs,
-    check_apart,
-    check_has_keys,
-    check_key,
+    check_predictable,
+    check_written,
+    columns_of,
     dataset_of_pairs,
     is_labelled,
+    key_names,
     labelled,
     pairs_of,
 )
@@ -102,6 +103,8 @@ class ClusterNetwork(Generic[N]):
         What the last fit did.
     last_changes : WorkerChanges
         Which workers went and came during the last evaluation or prediction.
+    last_skipped : int
+        Rows that it left out, with ``handle_invalid="skip"``.
     """
 
     _kind: type[N]
@@ -138,6 +141,7 @@ class ClusterNetwork(Generic[N]):
         self.network: N = built
         self.last_fit: FitReport | None = None
         self.last_changes = WorkerChanges()
+        self.last_skipped = 0
         self._client = client
         self._master = training_master or SharedTrainingMaster()
         # Where the last fit left the threshold of gradient sharing, and what workers
@@ -407,11 +411,12 @@ class ClusterNetwork(Generic[N]):
         who = f"{type(self).__name__}.{called}"
         source = self._open(data, given_options(who, options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
-        self.last_changes = changes = WorkerChanges()
+        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
         with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
             scored = score_source(
                 self._client, self.network, source, evaluations, task, changes
             )
+        self.last_skipped = scored.skipped
         if not scored.examples:
             raise DataError(f"{source.name}: must hold an example, got none.")
         return scored
@@ -421,7 +426,7 @@ class ClusterNetwork(Generic[N]):
         self,
         data: Any,
         *,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         output: str | None = None,
         output_format: str | None = None,
         overwrite: bool = False,
@@ -436,9 +441,9 @@ class ClusterNetwork(Generic[N]):
         ----------
         data
             ``(key, features)`` pairs, or what :meth:`fit` takes.
-        key : str, optional
-            Column of the keys. Pairs and DataSets bring theirs; labelled data keep
-            their coordinates and need none.
+        key : str or several, optional
+            Column of the keys, or those that make tuples of keys. Pairs and DataSets
+            bring theirs; labelled data keep their coordinates and need none.
         output : str, optional
             Directory to write part files to. Must not exist unless `overwrite`.
         output_format : str, optional
@@ -457,8 +462,8 @@ class ClusterNetwork(Generic[N]):
             The form in which `data` came: labelled data give labelled predictions, a
             DataFrame of Spark comes back with columns of predictions behind its own, an
             RDD of pairs as one, all others as pairs, in which a network with several
-            outputs has a tuple of arrays.
-            With `output` the number of rows written.
+            outputs has a tuple of arrays, and rows that are only kept have None.
+            With `output` the number of rows written, beside what ``keep`` names.
 
         Raises
         ------
@@ -478,23 +483,19 @@ class ClusterNetwork(Generic[N]):
         given = dataset_of_pairs(data) if are_pairs(data) else data
         who = f"{type(self).__name__}.feed_forward_with_key"
         wanted = given_options(who, options, source_options)
-        wanted = replace(
-            wanted, require_labels=False, key=key if key is not None else wanted.key
-        )
+        keys = wanted.key if key is None else columns_of(key)
+        wanted = replace(wanted, require_labels=False, key=keys)
+        check_written("feed_forward_with_key", wanted.keep, output)
         returned = None if output is not None else returned_for(given, wanted)
         if returned is not None:
             source = self._open(returned.data, returned.options)
-            task = InferenceTask(batch_size, returned.key, normalizer)
+            task = InferenceTask(batch_size, key_names(returned.key), normalizer)
             sink = open_sink(returned.output, storage_options=wanted.storage_options)
             self._write(source, sink, task)
             return returned.bring(output_columns(self.network))
         source = self._open(given, wanted)
-        if output is not None:
-            check_key("feed_forward_with_key", "key", wanted.key)
-            check_apart("feed_forward_with_key", "output", output, data)
-        if output is not None or not is_labelled(data):
-            check_has_keys(source, wanted)
-        task = InferenceTask(batch_size, wanted.key or "key", normalizer)
+        check_predictable("feed_forward_with_key", source, wanted, output, data)
+        task = InferenceTask(batch_size, key_names(wanted.key), normalizer)
         if output is not None:
             sink = open_sink(
                 output,
@@ -521,11 +522,13 @@ class ClusterNetwork(Generic[N]):
     def _predict(
         self, source: Source, sink: Sink | None, task: InferenceTask
     ) -> list[Predicted]:
-        self.last_changes = changes = WorkerChanges()
+        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
         with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
-            return predict_source(
+            predicted = predict_source(
                 self._client, self.network, source, sink, task, changes
             )
+        self.last_skipped = sum(entry.skipped for entry in predicted)
+        return predicted
 
     def _workers(
         self,

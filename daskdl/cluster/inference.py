@@ -4,9 +4,8 @@ These are plain tasks: Dask runs one again if its worker goes. A part file count
 if its task returned it, so that a repeated task neither loses nor doubles a key.
 """
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from numpy.typing import NDArray
 
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.plain_tasks import give_up, run_tasks
+from daskdl.cluster.prediction_columns import among_all, prediction_columns
+from daskdl.cluster.series_predictions import cut_to_steps
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.worker_changes import WorkerChanges
 from daskdl.data.dataset import DataSet
@@ -50,19 +51,28 @@ class Scored:
         Sum of the losses of all examples, without regularization.
     examples : int
         How many there were.
+    skipped : int
+        Rows that could not become examples, and were left out.
     """
 
     evaluations: list[Evaluable]
     loss_sum: float
     examples: int
+    skipped: int = 0
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predictions of one partition, or where they were written."""
+    """Predictions of one partition, or where they were written.
+
+    `is_valid`, of shape (rows,), tells which rows have a prediction; all have if it is
+    None. `skipped` rows were left out.
+    """
 
     index: int
     rows: int
+    skipped: int = 0
+    is_valid: NDArray[np.bool_] | None = None
     path: str | None = None
     keys: Any = None
     outputs: tuple[NDArray[Any], ...] = ()
@@ -73,7 +83,7 @@ class InferenceTask:
     """The network and the options that every inference task needs."""
 
     batch_size: int
-    key: str = "key"
+    key: tuple[str, ...] = ("key",)
     normalizer: NormalizerChoice = "own"
 
 
@@ -123,6 +133,7 @@ def score_source(
         merged,
         sum(result.loss_sum for result in results),
         sum(result.examples for result in results),
+        sum(result.skipped for result in results),
     )
 
 
@@ -160,16 +171,16 @@ def score_partitions(
     """Evaluate some partitions. Runs as a Dask task."""
     network = _network_of(state)
     own = [evaluation.new_instance() for evaluation in evaluations]
-    loss_sum, examples = 0.0, 0
-    for _, partition in numbered:
-        blocks = partition.load_blocks()
-        for batch in (b for block in blocks for b in block.batches(task.batch_size)):
+    loss_sum, examples, skipped = 0.0, 0, 0
+    for rows in (one for _, part in numbered for one in part.load_rows()):
+        skipped += rows.skipped
+        for batch in rows.examples.batches(task.batch_size):
             with network.normalizing(task.normalizer):
                 loss, outputs = _scored(network, batch)
             loss_sum += loss
             examples += batch.num_examples
             _evaluate(network, batch, outputs[0], own)
-    return Scored(own, loss_sum, examples)
+    return Scored(own, loss_sum, examples, skipped)
 
 
 @reported_by_client
@@ -184,41 +195,6 @@ def predict_partitions(
     return [
         _predict(network, index, partition, sink, task) for index, partition in numbered
     ]
-
-
-def prediction_columns(
-    key: str,
-    keys: Any,
-    outputs: Sequence[NDArray[Any]],
-    axes: Sequence[int | None],
-) -> dict[str, Any]:
-    """Return the columns of a predictions file.
-
-    Classes are told as Spark's own models do: ``prediction`` holds the class as a
-    double and ``probability`` the vector of its probabilities. Where there is one for
-    each time step or pixel, ``prediction`` is the vector of them, and ``probability``
-    that of all probabilities, in the order of the output. Further outputs follow as
-    ``probability_1``, ... ; a regression has ``prediction`` alone.
-
-    Parameters
-    ----------
-    key : str
-        Name of the column of keys.
-    keys, outputs : ndarray of shape (n,), and sequence of ndarray of shape (n, ...)
-        Of the same examples.
-    axes : sequence of (int or None)
-        Which axis of each output holds the classes; None of a regression.
-    """
-    columns: dict[str, Any] = {key: keys}
-    for number, (output, axis) in enumerate(zip(outputs, axes, strict=True)):
-        suffix = f"_{number}" if number else ""
-        flat = _flat(output)
-        if axis is not None:
-            columns[f"prediction{suffix}"] = classes_of(output, axis)
-            columns[f"probability{suffix}"] = flat
-        else:
-            columns[f"prediction{suffix}"] = flat[:, 0] if flat.shape[1] == 1 else flat
-    return columns
 
 
 def output_columns(network: Network[Any]) -> list[OutputColumn]:
@@ -241,27 +217,11 @@ def columns_without_rows(
 
     Keys are of the type in which they are stored, if the source knows it.
     """
-    keys = partition.stored_keys(np.empty(0, object))
-    return prediction_columns(task.key, keys, _no_outputs(network), class_axes(network))
-
-
-def classes_of(probabilities: NDArray[Any], axis: int = 1) -> NDArray[np.float64]:
-    """Return the most probable classes along an axis, as doubles.
-
-    Returns
-    -------
-    ndarray of shape (batch,), or (batch, time steps or pixels)
-    """
-    if probabilities.shape[axis] == 1:
-        classes = probabilities.take(0, axis=axis) > 0.5
-    else:
-        classes = probabilities.argmax(axis=axis)
-    return classes.astype(np.float64) if classes.ndim == 1 else _flat(classes)
-
-
-def _flat(array: NDArray[Any]) -> NDArray[np.float64]:
-    # Not -1: it stands for no number where there is no example.
-    return array.reshape(len(array), math.prod(array.shape[1:])).astype(np.float64)
+    beside = _key_columns(task.key, np.empty(0, object), partition)
+    beside |= partition.kept_columns([])
+    n_outs = [spec.type.border_shape[0] for spec in network.outputs]
+    outputs = _no_outputs(network, partition)
+    return prediction_columns(beside, outputs, class_axes(network), n_outs=n_outs)
 
 
 def _scored(network: Network[Any], batch: Batch) -> tuple[float, list[NDArray[Any]]]:
@@ -311,27 +271,61 @@ def _predict(
     task: InferenceTask,
 ) -> Predicted:
     keys: list[Any] = []
+    kept: list[Any] = []
+    valid: list[NDArray[np.bool_]] = []
+    skipped = 0
     parts: list[list[NDArray[Any]]] = []
-    for block in partition.load_blocks():
-        keys.append(block.keys)
-        for batch in block.batches(task.batch_size):
+    for rows in partition.load_rows():
+        skipped += rows.skipped
+        keys.append(rows.keys)
+        kept.append(rows.columns)
+        valid.append(rows.are_valid())
+        for batch in rows.examples.batches(task.batch_size):
             with network.normalizing(task.normalizer):
-                parts.append(outputs_of(network, batch))
+                found = outputs_of(network, batch)
+            is_cut = partition.align is not None
+            parts.append(cut_to_steps(found, batch) if is_cut else found)
     # A file without rows still tells Spark the columns.
-    each = zip(*(parts or [_no_outputs(network)]), strict=True)
+    each = zip(*(parts or [_no_outputs(network, partition)]), strict=True)
     outputs = tuple(map(np.concatenate, each))
     joined = merge_keys(partition.name, keys)
-    rows = len(outputs[0])
+    are_valid = np.concatenate(valid)
+    is_valid = None if are_valid.all() else are_valid
+    predicted = Predicted(index, len(are_valid), skipped, is_valid)
     if sink is None:
-        return Predicted(index, rows, keys=joined, outputs=outputs)
-    stored = partition.stored_keys(joined)
-    columns = prediction_columns(task.key, stored, outputs, class_axes(network))
-    return Predicted(index, rows, path=sink.write_part(index, columns))
+        if is_valid is not None:
+            outputs = tuple(among_all(output, is_valid) for output in outputs)
+        return replace(predicted, keys=joined, outputs=outputs)
+    beside = _key_columns(task.key, joined, partition)
+    beside |= partition.kept_columns(kept)
+    n_outs = [spec.type.border_shape[0] for spec in network.outputs]
+    columns = prediction_columns(beside, outputs, class_axes(network), is_valid, n_outs)
+    return replace(predicted, path=sink.write_part(index, columns))
 
 
-def _no_outputs(network: Network[Any]) -> list[NDArray[Any]]:
+def _key_columns(
+    names: Sequence[str], keys: Any, partition: Partition
+) -> dict[str, Any]:
+    """Return the columns of keys, as they are stored; several come as tuples."""
+    if len(names) == 1 or keys is None:
+        return dict.fromkeys(names, partition.stored_keys(keys))
+    columns = {}
+    for number, name in enumerate(names):
+        values = np.empty(len(keys), object)
+        values[:] = [key[number] for key in keys]
+        columns[name] = partition.stored_keys(values, number)
+    return columns
+
+
+def _no_outputs(network: Network[Any], partition: Partition) -> list[NDArray[Any]]:
     shapes = [spec.type.border_shape for spec in network.outputs]
-    return [np.zeros((0, *(length or 1 for length in shape))) for shape in shapes]
+    is_cut = partition.align is not None
+    return [
+        np.empty(0, object)
+        if is_cut and len(shape) == 2
+        else np.zeros((0, *(length or 1 for length in shape)))
+        for shape in shapes
+    ]
 
 
 def outputs_of(network: Network[Any], batch: Batch) -> list[NDArray[Any]]:

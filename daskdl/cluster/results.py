@@ -13,21 +13,60 @@ from daskdl.cluster.inference import Predicted
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.partition import Source
-from daskdl.data.sources.source import SourceOptions
+from daskdl.data.sources.source import Columns, SourceOptions
 from daskdl.errors import OptionError, ShapeError
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def check_key(who: str, option: str, key: str | None) -> None:
+def key_names(key: Columns | None) -> tuple[str, ...]:
+    """Return the names of the columns of keys; ``key`` if they have none."""
+    return (key,) if isinstance(key, str) else key or ("key",)
+
+
+def check_key(who: str, option: str, key: Columns | None) -> None:
     """Refuse a key whose column the predictions would take."""
-    # Further outputs of a graph have a number behind it.
-    if key is not None and re.fullmatch(r"(prediction|probability)(_\d+)?", key):
+    for name in key_names(key):
+        # Further outputs of a graph have a number behind it.
+        if re.fullmatch(r"(prediction|probability)(_\d+)?", name):
+            raise OptionError(
+                f"{who}: {option} must differ from the columns of the predictions, got "
+                f"{name!r}. Rename the column."
+            )
+
+
+def check_written(who: str, keep: Columns | None, output: str | None) -> None:
+    """Refuse columns to be kept beside predictions that are not written."""
+    if keep is not None and output is None:
         raise OptionError(
-            f"{who}: {option} must differ from the columns of the predictions, got "
-            f"{key!r}. Rename the column."
+            f"{who}: keep is for predictions that are written, got {keep!r} and no "
+            "output."
         )
+
+
+def check_kept(who: str, option: str, source: Source) -> None:
+    """Refuse to keep columns that bear the name of a prediction."""
+    kept = source.partitions[0].kept if source.partitions else ()
+    if kept:
+        check_key(who, option, kept)
+
+
+def check_predictable(
+    who: str, source: Source, options: SourceOptions, output: str | None, data: Any
+) -> None:
+    """Refuse predictions whose keys, columns or place would not do."""
+    check_kept(who, "keep", source)
+    if output is not None:
+        check_key(who, "key", options.key)
+        check_apart(who, "output", output, data)
+    if output is not None or not is_labelled(data):
+        check_has_keys(source, options)
+
+
+def columns_of(names: str | Sequence[str]) -> Columns:
+    """Return names of columns as options take them."""
+    return names if isinstance(names, str) else tuple(names)
 
 
 def check_apart(who: str, option: str, output: str, data: Any) -> None:
@@ -122,12 +161,18 @@ def _stacked(keys: NDArray[Any], examples: Sequence[Any]) -> NDArray[Any]:
 
 
 def pairs_of(predicted: Sequence[Predicted]) -> list[tuple[Any, Any]]:
-    """Return ``(key, prediction)`` pairs; several outputs come as a tuple of arrays."""
+    """Return ``(key, prediction)`` pairs; several outputs come as a tuple of arrays.
+
+    A row that was kept without a prediction has None.
+    """
     pairs: list[tuple[Any, Any]] = []
     for entry in predicted:
         if not entry.rows:
             continue
         for row, key in enumerate(_as_list(entry.keys)):
+            if entry.is_valid is not None and not entry.is_valid[row]:
+                pairs.append((key, None))
+                continue
             outputs: tuple[NDArray[Any], ...] = tuple(o[row] for o in entry.outputs)
             pairs.append((key, outputs[0] if len(outputs) == 1 else outputs))
     return pairs

@@ -10,7 +10,7 @@ from daskdl.arrays.namespace import to_host
 from daskdl.data.masked_arrays import without_mask
 from daskdl.errors import DataError, ShapeError
 
-__all__ = ["as_batch_array", "as_keys", "check_same_length"]
+__all__ = ["as_batch_array", "as_keys", "check_same_length", "keys_side_by_side"]
 
 
 def as_batch_array(who: str, name: str, value: Any) -> NDArray[Any]:
@@ -72,6 +72,28 @@ def as_keys(who: str, value: Any, n_examples: int) -> NDArray[Any]:
         raise ShapeError(
             f"{who}: keys must have shape ({n_examples},), got {keys.shape}."
         )
+    return keys
+
+
+def keys_side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+    """Return the keys that several columns make together.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (batch,)
+
+    Returns
+    -------
+    ndarray of shape (batch,), or None
+        Of tuples, the column itself if there is one, None if there is none.
+    """
+    if len(columns) < 2:
+        return columns[0] if columns else None
+    keys = np.empty(len(columns[0]), object)
+    # Of nanoseconds Python has no times: they would turn to integers.
+    each = (list(c) if c.dtype == "M8[ns]" else c.tolist() for c in columns)
+    for row, key in enumerate(zip(*each, strict=True)):
+        keys[row] = key
     return keys
 
 

@@ -11,6 +11,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import Examples
 from daskdl.data.sources.partition import Partition
+from daskdl.data.time_series import Alignment
 from daskdl.errors import DataError
 
 __all__ = [
@@ -62,6 +63,11 @@ class PartitionBlock(Partition):
     def name(self) -> str:  # type: ignore[override]
         """Name of the partition, for messages."""
         return self.whole.name
+
+    @property
+    def align(self) -> Alignment | None:  # type: ignore[override]
+        """Alignment of the time series of the partition."""
+        return self.whole.align
 
     def load(self) -> Examples:
         """Read the partition up to this block, and return it; see `BlockStreams`."""
@@ -167,7 +173,9 @@ def block_streams(
     return tuple(blocks), tuple(streams)
 
 
-def joined_examples(parts: Sequence[Examples], names: Sequence[str]) -> Examples:
+def joined_examples(
+    parts: Sequence[Examples], names: Sequence[str], align: Alignment | None = None
+) -> Examples:
     """Return examples of several places as one data set; those of one as they are.
 
     Parameters
@@ -176,20 +184,27 @@ def joined_examples(parts: Sequence[Examples], names: Sequence[str]) -> Examples
         At least one.
     names : sequence of str
         Where each comes from, for messages.
+    align : {"start", "end", "equal_length"}, optional
+        Of their time series; see `Partition`.
 
     Raises
     ------
     DataError
         If there are both kinds.
+    ShapeError
+        If their shapes do not go together.
     """
+    # Of no rows a reader may not know the shape.
+    parts = [part for part in parts if part.num_examples] or parts[:1]
     if len(parts) == 1:
         return parts[0]
+    align = align or "start"
     single = [part for part in parts if isinstance(part, DataSet)]
     if len(single) == len(parts):
-        return DataSet.merge(single)
+        return DataSet.merge(single, align=align)
     multi = [part for part in parts if isinstance(part, MultiDataSet)]
     if len(multi) == len(parts):
-        return MultiDataSet.merge(multi)
+        return MultiDataSet.merge(multi, align=align)
     raise DataError(
         f"{names[0]}: all partitions must hold DataSets, or all MultiDataSets, got "
         f"both in {list(names)!r}."

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from daskdl.data.batch_arrays import keys_side_by_side
 from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features, checked_mask, first_bad_row
 from daskdl.data.labels import labels_of
@@ -76,7 +77,7 @@ def examples_from_columns(
     ColumnError
         If a column has the wrong width, or columns cannot stand side by side.
     """
-    keys = None if options.key is None else read(options.key)
+    keys = keys_side_by_side([read(column) for column in _names(options.key)])
     masks = [
         None if column is None else _mask(read, column, options, name=name)
         for column in (options.features_mask, options.labels_mask)

@@ -23,6 +23,7 @@ from daskdl.data.merging import (
     merge_masks,
 )
 from daskdl.data.stored_arrays import DataSetArrays, Layouts
+from daskdl.data.time_series import Alignment
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ class DataSet(ExampleSet):
         return f"DataSet({', '.join(parts)})"
 
     @staticmethod
-    def merge(datasets: Sequence["DataSet"]) -> "DataSet":
+    def merge(
+        datasets: Sequence["DataSet"], *, align: Alignment = "start"
+    ) -> "DataSet":
         """Join data sets, example after example.
 
         Time series (batch, features, time) of different lengths are filled up with
@@ -129,6 +132,9 @@ class DataSet(ExampleSet):
         ----------
         datasets : sequence of DataSet
             At least one.
+        align : {"start", "end", "equal_length"}
+            ``"end"`` fills up shorter time series at their beginning instead, and
+            ``"equal_length"`` refuses them.
 
         Returns
         -------
@@ -149,10 +155,12 @@ class DataSet(ExampleSet):
         if len(datasets) == 1:
             return datasets[0]
         who = "DataSet.merge"
-        features = merge_arrays(who, "features", [d.features for d in datasets])
+        features = merge_arrays(
+            who, "features", [d.features for d in datasets], align=align
+        )
         lengths = [lengths_of_series([d.features]) for d in datasets]
         labels = merge_arrays(
-            who, "labels", [d.labels for d in datasets], lengths=lengths
+            who, "labels", [d.labels for d in datasets], lengths=lengths, align=align
         )
         if features is None:
             raise DataError(f"{who}: features must be there, got None.")
@@ -164,6 +172,7 @@ class DataSet(ExampleSet):
                 "features_mask",
                 [d.features for d in datasets],
                 [d.features_mask for d in datasets],
+                align=align,
             ),
             merge_masks(
                 who,
@@ -171,6 +180,7 @@ class DataSet(ExampleSet):
                 [d.labels for d in datasets],
                 [d.labels_mask for d in datasets],
                 lengths=lengths,
+                align=align,
             ),
             keys=merge_keys(who, [d.keys for d in datasets]),
             example_metadata=merge_metadata(

@@ -2,7 +2,8 @@
 
 DL4J's rule: only rank 3 in its format (batch, features, time) may differ, and only in
 time; what is missing at the end is filled with zeros and dropped by a mask. Here labels
-may also be the number of a class at each step, (batch, time).
+may also be the number of a class at each step, (batch, time), and series that are
+aligned at their ends are filled at their beginning.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl.data.time_series import Alignment
 from daskdl.errors import DataError, ShapeError
 
 __all__ = ["lengths_of_series", "merge_arrays", "merge_keys", "merge_masks"]
@@ -25,7 +27,12 @@ def lengths_of_series(arrays: Sequence[NDArray[Any]]) -> set[int]:
 
 
 def merge_arrays(
-    who: str, name: str, arrays: _Arrays, *, lengths: _Lengths = ()
+    who: str,
+    name: str,
+    arrays: _Arrays,
+    *,
+    lengths: _Lengths = (),
+    align: Alignment = "start",
 ) -> NDArray[Any] | None:
     """Join arrays along axis 0, filling shorter time series with zeros.
 
@@ -38,6 +45,8 @@ def merge_arrays(
     lengths : sequence of set of int, optional
         Of the time series that go with each array: arrays (batch, time) that are as
         long are series, too.
+    align : {"start", "end", "equal_length"}
+        Where the steps of shorter series stand.
 
     Returns
     -------
@@ -49,7 +58,8 @@ def merge_arrays(
     DataError
         If some are None and others not.
     ShapeError
-        If the shapes of the examples differ in more than the length in time.
+        If the shapes of the examples differ in more than the length in time, or in
+        that though it must be equal.
     """
     present = _all_or_none(who, name, arrays)
     if not present:
@@ -63,15 +73,23 @@ def merge_arrays(
             f"{who}: examples of {name} must have one shape, or differ only in time "
             f"as (batch, features, time), got {sorted(shapes)}."
         )
+    if align == "equal_length":
+        raise ShapeError(
+            f"{who}: time series of {name} must have one length with "
+            f"align='equal_length', got {sorted({a.shape[axis] for a in present})}."
+        )
     time = max(array.shape[axis] for array in present)
-    others = [(0, 0)] * axis
-    return np.concatenate(
-        [np.pad(array, (*others, (0, time - array.shape[axis]))) for array in present]
-    )
+    return np.concatenate([_padded(array, axis, time, align) for array in present])
 
 
 def merge_masks(
-    who: str, name: str, arrays: _Arrays, masks: _Arrays, *, lengths: _Lengths = ()
+    who: str,
+    name: str,
+    arrays: _Arrays,
+    masks: _Arrays,
+    *,
+    lengths: _Lengths = (),
+    align: Alignment = "start",
 ) -> NDArray[Any] | None:
     """Join masks along axis 0; missing masks that are needed keep all steps.
 
@@ -83,7 +101,7 @@ def merge_masks(
         What the masks belong to.
     masks : sequence of (ndarray of shape (batch, n) or None)
         As given with the arrays.
-    lengths : sequence of set of int, optional
+    lengths, align
         As for :func:`merge_arrays`.
 
     Returns
@@ -109,7 +127,7 @@ def merge_masks(
         if mask is None and array is not None:
             mask = np.ones((len(array), (length if differ else width) or 1), dtype)
         if mask is not None:
-            joined.append(_filled(who, name, mask, width))
+            joined.append(_filled(who, name, mask, width, align))
     return np.concatenate(joined)
 
 
@@ -137,12 +155,23 @@ def _time_axis(arrays: _Arrays, lengths: _Lengths) -> int | None:
     return 1 if are_series else None
 
 
-def _filled(who: str, name: str, mask: NDArray[Any], width: int) -> NDArray[Any]:
+def _filled(
+    who: str, name: str, mask: NDArray[Any], width: int, align: Alignment
+) -> NDArray[Any]:
     if mask.ndim != 2 or mask.shape[1] > width:
         raise ShapeError(
             f"{who}: {name} must have shape (batch, {width}), got {mask.shape}."
         )
-    return np.pad(mask, ((0, 0), (0, width - mask.shape[1])))
+    return _padded(mask, 1, width, align)
+
+
+def _padded(
+    array: NDArray[Any], axis: int, width: int, align: Alignment
+) -> NDArray[Any]:
+    """Return an array whose last axis, of time, has the width."""
+    missing = width - array.shape[axis]
+    at_its_end = (missing, 0) if align == "end" else (0, missing)
+    return np.pad(array, (*[(0, 0)] * axis, at_its_end))
 
 
 def _all_or_none(who: str, name: str, arrays: _Arrays) -> list[NDArray[Any]]:

@@ -17,6 +17,7 @@ from daskdl.data.merging import (
     merge_masks,
 )
 from daskdl.data.stored_arrays import Layouts, MultiDataSetArrays
+from daskdl.data.time_series import Alignment
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
 __all__ = ["MultiDataSet"]
@@ -118,8 +119,15 @@ class MultiDataSet(ExampleSet):
         return f"MultiDataSet({', '.join(parts)})"
 
     @staticmethod
-    def merge(datasets: Sequence["MultiDataSet"]) -> "MultiDataSet":
+    def merge(
+        datasets: Sequence["MultiDataSet"], *, align: Alignment = "start"
+    ) -> "MultiDataSet":
         """Join data sets, example after example; as `DataSet.merge`, array by array.
+
+        Parameters
+        ----------
+        datasets, align
+            As for `DataSet.merge`.
 
         Raises
         ------
@@ -138,13 +146,17 @@ class MultiDataSet(ExampleSet):
             return datasets[0]
         _check_same_counts(who, datasets)
         features, features_masks = _merged(
-            who, "features", [(d.features, d.features_masks) for d in datasets]
+            who,
+            "features",
+            [(d.features, d.features_masks) for d in datasets],
+            align=align,
         )
         labels, labels_masks = _merged(
             who,
             "labels",
             [(d.labels, d.labels_masks) for d in datasets],
             [lengths_of_series(d.features) for d in datasets],
+            align=align,
         )
         return MultiDataSet(
             features,
@@ -283,12 +295,15 @@ def _merged(
     name: str,
     parts: Sequence[tuple[list[NDArray[Any]], list[NDArray[Any] | None] | None]],
     lengths: Sequence[set[int]] = (),
+    *,
+    align: Alignment,
 ) -> tuple[list[NDArray[Any] | None], list[NDArray[Any] | None]]:
     arrays, masks = [], []
     for index in range(len(parts[0][0])):
         column = [part[0][index] for part in parts]
         column_masks = [None if part[1] is None else part[1][index] for part in parts]
         what, whose = f"{name}[{index}]", f"{name}_masks[{index}]"
-        arrays.append(merge_arrays(who, what, column, lengths=lengths))
-        masks.append(merge_masks(who, whose, column, column_masks, lengths=lengths))
+        how: Any = {"lengths": lengths, "align": align}
+        arrays.append(merge_arrays(who, what, column, **how))
+        masks.append(merge_masks(who, whose, column, column_masks, **how))
     return arrays, masks

@@ -139,7 +139,8 @@ class MinibatchReader:
     def _whole(self, minibatch: Minibatch) -> DataSet | MultiDataSet:
         parts = [self._read_piece(piece) for piece in minibatch.pieces]
         names = [self._partitions[piece.partition].name for piece in minibatch.pieces]
-        return joined_examples(parts, names)
+        first = self._partitions[minibatch.pieces[0].partition]
+        return joined_examples(parts, names, first.align)
 
     def _read_piece(self, piece: PartitionRows) -> DataSet | MultiDataSet:
         self._awaited.get(piece.partition, set()).discard(piece)

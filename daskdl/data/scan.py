@@ -22,6 +22,7 @@ from daskdl.data.statistics import (
     merge_statistics,
     statistics_of,
 )
+from daskdl.data.time_series import Alignment
 from daskdl.errors import OptionError, ShapeError
 
 __all__ = ["PartitionFacts", "merge_facts", "scan_partition"]
@@ -51,6 +52,8 @@ class PartitionFacts:
         none; empty where no input, or output, has one.
     blocks : tuple of BlockSize
         Those in which the examples are loaded.
+    skipped : int
+        How many rows were left out, since they could not become examples.
     """
 
     name: str
@@ -62,6 +65,7 @@ class PartitionFacts:
     labels_masks: MaskShapes = ()
     label_statistics: tuple[FeatureStatistics, ...] | None = None
     blocks: tuple[BlockSize, ...] = ()
+    skipped: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -101,7 +105,10 @@ def scan_partition(
     """
     described: list[PartitionFacts] = []
     blocks: list[BlockSize] = []
-    for loaded in partition.load_blocks():
+    skipped = 0
+    for rows in partition.load_rows():
+        loaded = rows.examples
+        skipped += rows.skipped
         if keep is not None:
             keep(loaded)
         # Drawn from here only to be checked: it is training that data are scanned for.
@@ -116,7 +123,8 @@ def scan_partition(
             )
         )
         blocks.append(BlockSize(examples.num_examples, loaded.nbytes))
-    return replace(merge_facts(described), blocks=tuple(blocks))
+    merged = merge_facts(described, align=partition.align)
+    return replace(merged, blocks=tuple(blocks), skipped=skipped)
 
 
 def _described(
@@ -144,7 +152,9 @@ def _described(
     )
 
 
-def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
+def merge_facts(
+    facts: Sequence[PartitionFacts], *, align: Alignment | None = None
+) -> PartitionFacts:
     """Describe several partitions as one; partitions without rows are left out.
 
     Parameters
@@ -152,6 +162,8 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
     facts : sequence of PartitionFacts
         At least one, in the order of the partitions: the merged statistics depend on
         it in their last digits.
+    align : {"start", "end", "equal_length"}, optional
+        Of their time series, which may differ in length unless that must be equal.
 
     Raises
     ------
@@ -168,15 +180,15 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
         merged = PartitionFacts(
             merged.name,
             merged.rows + one.rows,
-            _merge_shapes("features", merged, one),
-            _merge_shapes("labels", merged, one),
+            _merge_shapes("features", merged, one, align),
+            _merge_shapes("labels", merged, one, align),
             _merge_statistics("inputs", merged.statistics, one.statistics),
             _merge_masks(merged.features_masks, one.features_masks),
             _merge_masks(merged.labels_masks, one.labels_masks),
             _merge_statistics("outputs", merged.label_statistics, one.label_statistics),
             merged.blocks + one.blocks,
         )
-    return merged
+    return replace(merged, skipped=sum(one.skipped for one in facts))
 
 
 def _finite(name: str, examples: MultiDataSet) -> MultiDataSet:
@@ -195,11 +207,14 @@ def _finite(name: str, examples: MultiDataSet) -> MultiDataSet:
     return examples
 
 
-def _merge_shapes(group: str, merged: PartitionFacts, one: PartitionFacts) -> Shapes:
+def _merge_shapes(
+    group: str, merged: PartitionFacts, one: PartitionFacts, align: Alignment | None
+) -> Shapes:
+    may_differ = align != "equal_length"
     first: Shapes = getattr(merged, group)
     second: Shapes = getattr(one, group)
     fits = len(first) == len(second) and all(
-        a == b or (len(a) == len(b) == 2 and a[0] == b[0])
+        a == b or (may_differ and len(a) == len(b) == 2 and a[0] == b[0])
         for a, b in zip(first, second, strict=True)
     )
     if not fits:

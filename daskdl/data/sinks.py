@@ -8,11 +8,30 @@ on the workers, `commit` on the driver; `abort` on the driver if anything failed
 import importlib.metadata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from daskdl.errors import OptionError
 
-__all__ = ["Sink", "SinkOpener", "open_sink"]
+__all__ = ["NestedColumn", "Sink", "SinkOpener", "open_sink"]
+
+
+@dataclass(frozen=True, eq=False)
+class NestedColumn:
+    """A column of arrays of doubles whose lengths differ.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rows,)
+        Of arrays of doubles, or of lists of those; None where a row is null.
+    depth : int
+        1 for arrays, 2 for arrays of arrays: rows may be none, or all null.
+    """
+
+    rows: NDArray[Any]
+    depth: int
 
 
 class Sink(ABC):
@@ -65,7 +84,8 @@ class Sink(ABC):
             Number of the part; the parts in this order are the output.
         columns : mapping of str to array
             Columns of equal length: pyarrow arrays, ndarrays of shape (rows,), or
-            float ndarrays of shape (rows, width), one vector a row.
+            float ndarrays of shape (rows, width), one vector a row, of which those
+            that are masked are null, or a `NestedColumn`.
 
         Returns
         -------

@@ -40,8 +40,7 @@ V = TypeVar("V", bound=Evaluable)
 class Network(StepNetwork[Conf]):
     """A network in one process: train, predict, evaluate, save.
 
-    Parameters, attributes and errors are those of
-    :class:`~daskdl.nn.step.StepNetwork`.
+    Parameters, attributes and errors: see :class:`~daskdl.nn.step.StepNetwork`.
 
     Notes
     -----
@@ -50,6 +49,7 @@ class Network(StepNetwork[Conf]):
     another normalizer takes the place of the network's own, for this call.
     """
 
+    last_skipped = 0  # rows of a table that the last evaluation left out
     last_fit: FitReport | None = None
     """What the last :meth:`fit` did, epoch by epoch."""
 

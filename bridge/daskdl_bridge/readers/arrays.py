@@ -131,7 +131,7 @@ def _common_length(column: Any, rows_each: int, place: ErrorLocation) -> int:
         raise DataError(
             f"{place} must hold lists of one length; {place.row(0)} has "
             f"{int(lengths[0])}, {place.row(at // max(rows_each, 1))} has "
-            f"{int(lengths[at])}."
+            f"{int(lengths[at])}. Time series of several lengths need align."
         )
     return int(lengths[0])
 

@@ -2,7 +2,7 @@
 
 import fnmatch
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +11,9 @@ from daskdl.checks import did_you_mean, some
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, DataError, OptionError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.arrays import innermost, is_list, is_number
+from daskdl_bridge.readers.arrays import innermost, is_number
 from daskdl_bridge.readers.images import is_binary, is_image_struct
+from daskdl_bridge.readers.nested import column_holding, type_of
 from daskdl_bridge.readers.vectors import is_vector
 
 __all__ = [
@@ -38,21 +39,32 @@ class ExampleColumns:
     features, labels : tuple of tuple of str
         One entry an input or output; the columns of an entry stand side by side. No
         entry in `labels` if there are none.
-    key, features_mask, labels_mask : str, optional
+    keys : tuple of str
+        Columns that make the key together, none if there is no key.
+    key_types : tuple of pyarrow.DataType
+        Of the keys in all files; see `daskdl_bridge.readers.keys.with_key_type`.
+    kept : tuple of str
+        Further columns that stand beside predictions.
+    kept_types : tuple of pyarrow.DataType
+        Of those in all files.
+    features_mask, labels_mask : str, optional
         Columns.
-    key_type : pyarrow.DataType, optional
-        Of the key in all files; see `daskdl_bridge.readers.keys.with_key_type`.
+    nested : mapping of str to str
+        Of names that reach into structs: the column that holds each.
     is_multi : bool
         Whether examples make a multi data set.
     """
 
     features: tuple[tuple[str, ...], ...]
     labels: tuple[tuple[str, ...], ...] = ()
-    key: str | None = None
-    key_type: Any = None
+    keys: tuple[str, ...] = ()
+    key_types: tuple[Any, ...] = ()
+    kept: tuple[str, ...] = ()
+    kept_types: tuple[Any, ...] = ()
     features_mask: str | None = None
     labels_mask: str | None = None
     is_multi: bool = False
+    nested: Mapping[str, str] = field(default_factory=dict)
 
     def numeric(self) -> Iterator[str]:
         """Yield the columns that become numbers."""
@@ -73,9 +85,16 @@ class ExampleColumns:
         )
 
     def all(self) -> list[str]:
-        """Return every column once."""
-        keys = [] if self.key is None else [self.key]
-        return list(dict.fromkeys([*self.numeric(), *keys]))
+        """Return every name once."""
+        return list(dict.fromkeys([*self.numeric(), *self.keys, *self.kept]))
+
+    def holding(self, name: str) -> str:
+        """Return the column that a name is, or reaches into."""
+        return self.nested.get(name, name)
+
+    def stored(self) -> list[str]:
+        """Return every column that is to be read once."""
+        return list(dict.fromkeys(map(self.holding, self.all())))
 
 
 def resolve_columns(
@@ -83,6 +102,8 @@ def resolve_columns(
     stored: Iterable[str],
     part: Part,
     elsewhere: Collection[str] = (),
+    *,
+    has_structs: bool = False,
 ) -> ExampleColumns:
     """Find the columns that the options name.
 
@@ -98,6 +119,9 @@ def resolve_columns(
         One of them, with its partition columns.
     elsewhere : collection of str
         Columns of other files, for messages.
+    has_structs : bool
+        Whether names may reach into structs, ``image.data``; whether there is such a
+        field, `check_types` says.
 
     Raises
     ------
@@ -130,12 +154,17 @@ def resolve_columns(
     columns = ExampleColumns(
         features=_groups(features, available, who),
         labels=() if label is None else _groups(label, available, who),
-        key=options.key,
+        keys=_group(options.key),
+        kept=_kept(options, available, who),
         features_mask=options.features_mask,
         labels_mask=options.labels_mask if options.require_labels else None,
         is_multi=is_multi,
     )
-    check_exist(columns.all(), available, who, elsewhere)
+    if has_structs:
+        held = {name: column_holding(name, available) for name in columns.all()}
+        nested = {name: one for name, one in held.items() if one not in (None, name)}
+        columns = replace(columns, nested=nested)
+    check_exist(columns.stored(), available, who, elsewhere)
     check_types(columns, part.types, who)
     return columns
 
@@ -188,7 +217,7 @@ def refuse_missing(columns: ExampleColumns, missing: Iterable[str], who: str) ->
     ColumnError
         If features, labels or masks are among them; a key may be null.
     """
-    needed = set(columns.numeric())
+    needed = set(map(columns.holding, columns.numeric()))
     for name in missing:
         if name in needed:
             raise ColumnError(
@@ -199,7 +228,7 @@ def refuse_missing(columns: ExampleColumns, missing: Iterable[str], who: str) ->
 
 
 def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> None:
-    """Refuse a column whose type cannot become numbers.
+    """Refuse a column whose type cannot become numbers, or lacks a field.
 
     Parameters
     ----------
@@ -214,12 +243,19 @@ def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> 
     ------
     ColumnError
     """
+    for name, column in columns.nested.items():
+        if column in types and type_of(name, types) is None:
+            raise ColumnError(
+                f"{who}: column {name!r} must exist, it does not: {column!r} is "
+                f"{types[column]}."
+            )
     for name in columns.numeric():
-        if name in types and not _is_usable(types[name]):
-            hint = columns.hint_for_text(name) if _is_text(types[name]) else ""
+        found = type_of(name, types) if columns.holding(name) in types else None
+        if found is not None and not _is_usable(found):
+            hint = columns.hint_for_text(name) if _is_text(found) else ""
             raise ColumnError(
                 f"{who}: column {name!r} must hold numbers, arrays of numbers, "
-                f"vectors, bytes or images, got {types[name]}.{hint}"
+                f"vectors, bytes or images, got {found}.{hint}"
             )
 
 
@@ -233,8 +269,8 @@ def _is_usable(arrow_type: Any) -> bool:
     if pa.types.is_dictionary(arrow_type):
         return _is_usable(arrow_type.value_type)
     return (
-        is_number(innermost(arrow_type) if is_list(arrow_type) else arrow_type)
-        or is_vector(arrow_type)
+        is_number(innermost(arrow_type))
+        or is_vector(innermost(arrow_type))
         or is_binary(arrow_type)
         or is_image_struct(arrow_type)
     )
@@ -265,11 +301,25 @@ def _groups(
     return tuple(_expanded(group, available, who) for group in groups)
 
 
+def _group(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return (named,) if isinstance(named, str) else named or ()
+
+
+def _kept(
+    options: SourceOptions, available: Sequence[str], who: str
+) -> tuple[str, ...]:
+    """Return the further columns, without keys, which come back all the same."""
+    is_all = options.keep == "all"
+    names = available if is_all else _expanded(_group(options.keep), available, who)
+    keys = _group(options.key)
+    return tuple(name for name in names if name not in keys)
+
+
 def _expanded(
     group: str | tuple[str, ...], available: Sequence[str], who: str
 ) -> tuple[str, ...]:
     names: list[str] = []
-    for name in (group,) if isinstance(group, str) else group:
+    for name in _group(group):
         is_pattern = name not in available and any(c in name for c in "*?")
         matching = fnmatch.filter(available, name) if is_pattern else [name]
         if not matching:

@@ -243,5 +243,4 @@ def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummar
 
 
 def _text_columns(columns: ExampleColumns) -> frozenset[str]:
-    is_text = columns.key is not None and columns.key not in columns.numeric()
-    return frozenset([columns.key] if is_text and columns.key is not None else [])
+    return frozenset(columns.all()).difference(columns.numeric())

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+from daskdl.checks import some
 from daskdl.data.fingerprint import tail_of
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
@@ -107,15 +108,17 @@ def settled_columns(
     """
     everywhere = _types_of_all(footers)
     stored = everywhere if options.merge_schema else footers[0].types
-    columns = resolve_columns(options, stored, parts[0], everywhere)
+    columns = resolve_columns(options, stored, parts[0], everywhere, has_structs=True)
     settled = []
     for part, footer in zip(parts, footers, strict=True):
         here = [*footer.types, *part.types]
         if not options.merge_schema:
-            check_exist(columns.all(), here, part.url, everywhere)
-        missing = [name for name in columns.all() if name not in here]
+            check_exist(columns.stored(), here, part.url, everywhere)
+            if options.keep == "all":
+                _check_no_others(footer, footers[0], part)
+        missing = [name for name in columns.stored() if name not in here]
         _check_case(missing, here, part.url)
-        if footer.rows:
+        if footer.rows and options.handle_invalid == "error":
             refuse_missing(columns, missing, part.url)
         check_types(columns, footer.types, part.url)
         settled.append(_with_nulls(part, {name: everywhere[name] for name in missing}))
@@ -147,6 +150,15 @@ def _types_of_all(footers: Sequence[Footer]) -> dict[str, Any]:
         for name, kind in footer.types.items():
             types.setdefault(name, kind)
     return types
+
+
+def _check_no_others(footer: Footer, first: Footer, part: Part) -> None:
+    others = [name for name in footer.types if name not in first.types]
+    if others:
+        raise ColumnError(
+            f"{part.url}: columns must be those of the first file to keep all of them, "
+            f"got {some(others)} besides. Name the columns to keep."
+        )
 
 
 def summarize_footers(footers: Sequence[Footer]) -> FileSummary:

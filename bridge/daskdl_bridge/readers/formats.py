@@ -37,12 +37,18 @@ from daskdl_bridge.readers.lines import ENDINGS
 __all__ = [
     "FORMATS",
     "MINIBATCH_FORMATS",
+    "OF_TABLES",
     "OPTIONS_OF_FORMAT",
     "SUMMARIES",
     "format_of",
 ]
 
 OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partition]]
+
+_OF_ROWS = ("handle_invalid", "keep")
+
+OF_TABLES = ("align", *_OF_ROWS)
+"""Options of tables whose columns may hold arrays."""
 
 FORMATS: Mapping[str, OpenParts] = MappingProxyType(
     {
@@ -85,15 +91,17 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
 
 OPTIONS_OF_FORMAT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "avro": ("label_from",),
-        "csv": TEXT_OPTIONS,
-        "image": ("label_from",),
-        "json": ("encoding", "multi_line", "merge_schema"),
-        "orc": ("label_from", "merge_schema"),
-        "parquet": ("label_from", "merge_schema"),
-        "sequence_file": SEQUENCE_OPTIONS,
-        "text": ("encoding", "pattern"),
-        "xml": ("row_tag",),
+        "avro": ("label_from", *OF_TABLES),
+        "csv": (*TEXT_OPTIONS, *_OF_ROWS),
+        "image": ("label_from", *_OF_ROWS),
+        "json": ("encoding", "multi_line", "merge_schema", *OF_TABLES),
+        "libsvm": _OF_ROWS,
+        "orc": ("label_from", "merge_schema", *OF_TABLES),
+        "parquet": ("label_from", "merge_schema", *OF_TABLES),
+        "sequence_file": (*SEQUENCE_OPTIONS, *OF_TABLES),
+        "text": ("encoding", "pattern", *_OF_ROWS),
+        "tfrecord": OF_TABLES,
+        "xml": ("row_tag", *OF_TABLES),
     }
 )
 """Name of a format to the options of its own that it heeds; others heed none."""

@@ -6,6 +6,7 @@ Bytes without a format of their own come out in the shape that the user names fo
 """
 
 import io
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,13 @@ from daskdl.errors import ColumnError, DataError, MissingExtraError
 from daskdl_bridge.readers.buffers import as_numpy
 from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
-__all__ = ["decode_binary", "decode_image_structs", "is_binary", "is_image_struct"]
+__all__ = [
+    "decode_binary",
+    "decode_image_structs",
+    "is_binary",
+    "is_image_struct",
+    "unreadable_images",
+]
 
 # First bytes of PNG, JPEG, GIF, TIFF (both byte orders) and of the container of WebP.
 _MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*", b"RIFF")
@@ -133,6 +140,31 @@ def decode_image_structs(column: Any, place: ErrorLocation) -> NDArray[np.uint8]
     return np.moveaxis(images[..., _CHANNELS_OF_MODE[mode]], 3, 1)
 
 
+def unreadable_images(column: Any) -> NDArray[np.bool_]:
+    """Tell which rows of a column of encoded images hold none; no row of other bytes.
+
+    Parameters
+    ----------
+    column : pyarrow.Array of length rows
+        Of bytes, nulls among them.
+    """
+    values = column.to_pylist()
+    found = np.zeros(len(values), np.bool_)
+    if not any(value is not None and value.startswith(_MAGIC) for value in values):
+        return found
+    for row, value in enumerate(values):
+        found[row] = value is not None and not _is_readable(value)
+    return found
+
+
+def _is_readable(value: bytes) -> bool:
+    try:
+        _decode_encoded([pa.scalar(value)], ErrorLocation("", ""))
+    except DataError:
+        return False
+    return True
+
+
 def _bytes_matrix(column: Any, place: ErrorLocation) -> NDArray[np.uint8]:
     """View large binary values of equal length as (rows, bytes)."""
     rows = len(column)
@@ -153,7 +185,7 @@ def _bytes_matrix(column: Any, place: ErrorLocation) -> NDArray[np.uint8]:
     return flat[offsets[0] : offsets[-1]].reshape(rows, int(lengths[0]))
 
 
-def _decode_encoded(column: Any, place: ErrorLocation) -> NDArray[np.uint8]:
+def _decode_encoded(column: Iterable[Any], place: ErrorLocation) -> NDArray[np.uint8]:
     try:
         from PIL import Image
     except ImportError as error:

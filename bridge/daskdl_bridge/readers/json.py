@@ -23,6 +23,7 @@ from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unkno
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.line_ranges import LineReader, partitions_of_lines
 from daskdl_bridge.readers.lines import as_utf8, read_head, read_lines
+from daskdl_bridge.readers.nested import type_of, with_type
 from daskdl_bridge.readers.table_reader import TablePartition
 from daskdl_bridge.readers.vectors import VECTOR
 
@@ -97,13 +98,22 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a column does not exist or cannot become numbers.
     CorruptFileError
         If a line is no JSON object.
+    OptionError
+        If all columns are to be kept.
     """
+    if options.keep == "all":
+        raise OptionError(
+            f"{parts[0].url}: keep must name the columns of JSON files, which do not "
+            "tell all of theirs, got 'all'."
+        )
     part, columns, types = _resolved(parts, options)
     check_types(columns, types, part.url)
     # Numbers that were whole where they were sampled need not be so everywhere.
-    types |= {n: pa.float64() for n in columns.numeric() if types.get(n) == pa.int64()}
+    for name in columns.numeric():
+        if type_of(name, types) == pa.int64():
+            types = with_type(name, types, pa.float64())
     columns = with_key_type(columns, parts, [types])
-    reader = JsonReader(tuple((n, types[n]) for n in columns.all() if n in types))
+    reader = JsonReader(tuple((n, types[n]) for n in columns.stored() if n in types))
     return partitions_of_lines(parts, reader, columns, options)
 
 
@@ -125,7 +135,7 @@ def _resolved(
         _sample(part, options, sampled)
         is_last = part is parts[-1]
         try:
-            columns = resolve_columns(options, sampled, part)
+            columns = resolve_columns(options, sampled, part, has_structs=True)
         except (ColumnError, OptionError):
             if is_last:
                 raise
@@ -274,7 +284,7 @@ def _read_slowly(data: bytes, schema: Any, part: Part, first_row: RowNumber) -> 
     records = list(_records(data, part, first_row))
     columns = {}
     for field in schema:
-        values = [_plain(record.get(field.name)) for record in records]
+        values = [_plain(record.get(field.name), field.type) for record in records]
         try:
             columns[field.name] = _array(values, field.type)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -286,11 +296,15 @@ def _read_slowly(data: bytes, schema: Any, part: Part, first_row: RowNumber) -> 
     return pa.table(columns, schema=schema)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, arrow_type: Any) -> Any:
+    """Return a value with numbers where its type has some that are not finite."""
     if isinstance(value, str) and value in _NOT_FINITE:
-        return float(value)
-    if isinstance(value, list):
-        return [_plain(element) for element in value]
+        return float(value) if pa.types.is_floating(arrow_type) else value
+    if isinstance(value, list) and pa.types.is_list(arrow_type):
+        return [_plain(element, arrow_type.value_type) for element in value]
+    if isinstance(value, dict) and pa.types.is_struct(arrow_type):
+        types = {field.name: field.type for field in arrow_type}
+        return {n: _plain(v, types[n]) for n, v in value.items() if n in types}
     return value
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -16,8 +17,9 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.buffers import as_arrow
 from daskdl_bridge.readers.columns import ExampleColumns
 from daskdl_bridge.readers.error_location import ErrorLocation
+from daskdl_bridge.readers.nested import type_of
 
-__all__ = ["as_instants", "as_stored", "with_key_type"]
+__all__ = ["as_instants", "as_kept", "as_stored", "with_key_type"]
 
 _MISFITS = (
     pa.ArrowInvalid,
@@ -31,14 +33,14 @@ _MISFITS = (
 def with_key_type(
     columns: ExampleColumns, parts: Sequence[Part], types: Sequence[Mapping[str, Any]]
 ) -> ExampleColumns:
-    """Settle the type of the key column over all parts.
+    """Settle the types of keys, and of columns that are kept, over all parts.
 
     Parameters
     ----------
     columns : ExampleColumns
         As resolved.
     parts : sequence of Part
-        All files; a key may be one of their partition columns.
+        All files; a column may be one of their partition columns.
     types : sequence of mapping of str to pyarrow.DataType
         Stored columns of each part; one mapping where that is settled for all. Some
         may not have the key.
@@ -46,24 +48,46 @@ def with_key_type(
     Returns
     -------
     ExampleColumns
-        With `key_type`: the narrowest type that holds the values of all parts.
+        With `key_types` and `kept_types`: the narrowest that hold the values of all
+        parts.
 
     Raises
     ------
     ColumnError
         If no type does.
     """
-    key = columns.key
-    if key is None:
-        return columns
-    if key in parts[0].types:
-        return replace(columns, key_type=parts[0].types[key])
-    settled = _plain(next(here[key] for here in types if key in here))
-    for part, here in zip(parts, types, strict=False):
-        if key in here:
-            place = ErrorLocation(part.url, key)
-            settled = _widened(settled, _plain(here[key]), place)
-    return replace(columns, key_type=settled)
+    return replace(
+        columns,
+        key_types=tuple(_settled(name, parts, types) for name in columns.keys),
+        kept_types=tuple(_settled(name, parts, types) for name in columns.kept),
+    )
+
+
+def as_kept(column: Any, kept_type: Any, place: ErrorLocation) -> Any:
+    """Return a column in the type that all files share.
+
+    Parameters
+    ----------
+    column : pyarrow.Array of length rows
+    kept_type : pyarrow.DataType
+        As settled by `with_key_type`.
+    place : ErrorLocation
+        For messages.
+
+    Raises
+    ------
+    ColumnError
+        If it cannot be cast.
+    """
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    try:
+        return column.cast(kept_type)
+    except _MISFITS as error:
+        raise ColumnError(
+            f"{place} must hold {kept_type}, its type in all files, got {column.type} "
+            f"that does not fit: {error}. Write the column anew with one type."
+        ) from error
 
 
 def as_stored(keys: NDArray[Any], key_type: Any, place: ErrorLocation) -> Any:
@@ -91,7 +115,7 @@ def as_stored(keys: NDArray[Any], key_type: Any, place: ErrorLocation) -> Any:
     is_list = keys.dtype == object or not len(keys)
     try:
         if is_list:
-            return pa.array(keys.tolist(), key_type)
+            return pa.array(list(map(_as_plain, keys.tolist())), key_type)
         return as_arrow(keys).cast(key_type)
     except _MISFITS as error:
         row = next((i for i in range(len(keys)) if not _fits(keys[i], key_type)), 0)
@@ -118,6 +142,21 @@ def as_instants(arrow_type: Any) -> Any:
     return arrow_type
 
 
+def _settled(
+    name: str, parts: Sequence[Part], types: Sequence[Mapping[str, Any]]
+) -> Any:
+    if name in parts[0].types:
+        return parts[0].types[name]
+    # A file may lack the column.
+    found = [type_of(name, here) for here in types]
+    settled = _plain(next(one for one in found if one is not None))
+    for part, here in zip(parts, found, strict=False):
+        if here is not None:
+            place = ErrorLocation(part.url, name)
+            settled = _widened(settled, _plain(here), place)
+    return settled
+
+
 def _plain(arrow_type: Any) -> Any:
     """Return the type of the values, without a dictionary or an extension."""
     if pa.types.is_dictionary(arrow_type):
@@ -135,10 +174,15 @@ def _widened(settled: Any, here: Any, place: ErrorLocation) -> Any:
         wider = pa.unify_schemas(schemas, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ColumnError(
-            f"{place} must have one type in all files to be the key, got {here} after "
-            f"{settled}. Write the column anew with one type."
+            f"{place} must have one type in all files to be the key, or to be kept, "
+            f"got {here} after {settled}. Write the column anew with one type."
         ) from error
     return wider.field(0).type
+
+
+def _as_plain(key: Any) -> Any:
+    # Times of nanoseconds, of which Arrow takes the number.
+    return key.item() if isinstance(key, np.datetime64) else key
 
 
 def _fits(key: Any, key_type: Any) -> bool:

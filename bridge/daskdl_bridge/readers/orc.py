@@ -19,6 +19,7 @@ from daskdl_bridge.readers.footers import (
     settled_columns,
     summarize_footers,
 )
+from daskdl_bridge.readers.nested import type_of
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 from daskdl_bridge.storage import open_input
 
@@ -83,9 +84,10 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a file is cut short or damaged, as far as its footer tells.
     """
     footers, parts = read_footers(parts, options, "ORC", _footer)
+    columns, settled = settled_columns(parts, footers, options)
     for part, footer in zip(parts, footers, strict=True):
-        _check_key(options.key, footer.types, part.url)
-    columns, parts = settled_columns(parts, footers, options)
+        _check_carried([*columns.keys, *columns.kept], footer.types, part.url)
+    parts = settled
     partitions = []
     for part, footer in zip(parts, footers, strict=True):
         partitions.append(
@@ -106,18 +108,20 @@ def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummar
     return summarize_footers(read_footers(parts, options, "ORC", _footer)[0])
 
 
-def _check_key(key: str | None, types: Mapping[str, Any], url: str) -> None:
-    """Refuse timestamps as keys: they would come back as others.
+def _check_carried(names: Sequence[str], types: Mapping[str, Any], url: str) -> None:
+    """Refuse timestamps as keys, or to be kept: they would come back as others.
 
     ORC stores local times beside the time zone of whoever wrote them, which pyarrow
     does not tell; Spark means instants.
     """
-    if key is not None and key in types and _has_local_times(types[key]):
-        raise ColumnError(
-            f"{url}: column {key!r} must not hold timestamps of ORC to be the key, got "
-            f"{types[key]}: nobody would know their time zone. Take another column, or "
-            "have Spark write Parquet."
-        )
+    for name in names:
+        found = type_of(name, types)
+        if found is not None and _has_local_times(found):
+            raise ColumnError(
+                f"{url}: column {name!r} must not hold timestamps of ORC to be the "
+                f"key, or to be kept, got {found}: nobody would know their time zone. "
+                "Take other columns, or have Spark write Parquet."
+            )
 
 
 def _has_local_times(arrow_type: Any) -> bool:

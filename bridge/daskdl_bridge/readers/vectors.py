@@ -91,19 +91,29 @@ def decode_vectors(
     return matrix
 
 
-def encode_vectors(matrix: NDArray[Any]) -> Any:
+def encode_vectors(
+    matrix: NDArray[Any], is_null: NDArray[np.bool_] | None = None
+) -> Any:
     """Return the rows of a matrix as dense vectors that Spark takes for its own.
 
     Parameters
     ----------
     matrix : ndarray of shape (rows, width), float
+    is_null : ndarray of shape (rows,), bool, optional
+        Which rows are no vectors, but null.
 
     Returns
     -------
     pyarrow.StructArray of length rows
     """
     rows, width = matrix.shape
-    offsets = _offsets(np.full(rows, width))
+    lengths = np.full(rows, width)
+    mask = None
+    if is_null is not None:
+        # Parquet has no elements of what is null.
+        lengths[is_null], matrix = 0, matrix[~is_null]
+        mask = pa.array(is_null)
+    offsets = _offsets(lengths)
     values = as_arrow(np.ascontiguousarray(matrix, dtype=np.float64).ravel())
     nothing = pa.nulls(rows, pa.int32())
     children = [
@@ -112,7 +122,7 @@ def encode_vectors(matrix: NDArray[Any]) -> Any:
         pa.nulls(rows, VECTOR.field("indices").type),
         pa.ListArray.from_arrays(offsets, values, type=VECTOR.field("values").type),
     ]
-    return pa.StructArray.from_arrays(children, fields=list(VECTOR))
+    return pa.StructArray.from_arrays(children, fields=list(VECTOR), mask=mask)
 
 
 def encode_sparse(

@@ -18,6 +18,9 @@ from daskdl_bridge.spark.returned import ReturnedFrame, ReturnedPairs
 
 __all__ = ["SparkSources"]
 
+_OF_ALL = ("export_directory",)
+_OF_FRAMES = (*_OF_ALL, "align", "handle_invalid", "keep")
+
 _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 
@@ -45,7 +48,9 @@ class SparkSources:
         DataError
             If an RDD holds nothing, or what is no example.
         """
-        refuse_unused("SparkSources", "Spark's data", options, ("export_directory",))
+        is_exported_table = isinstance(data, Export) and data.form == "columns"
+        heeded = _OF_FRAMES if is_frame(data) or is_exported_table else _OF_ALL
+        refuse_unused("SparkSources", "Spark's data", options, heeded)
         if options.format is not None:
             raise OptionError(
                 "SparkSources: format must be None for Spark's data, got "
@@ -81,7 +86,8 @@ def _exported(data: Any, options: SourceOptions) -> Export:
     columns = None
     if is_frame(data):
         part = Part(url="Spark DataFrame")
-        columns = resolve_columns(options, data.columns, part).all()
+        found = resolve_columns(options, data.columns, part, has_structs=True)
+        columns = found.stored()
     return exported(data, options.export_directory, columns, options.storage_options)
 
 

@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskdl.cluster.inference import classes_of, outputs_of
+from daskdl.cluster.inference import outputs_of
+from daskdl.cluster.prediction_columns import classes_of
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import OptionError
 from daskdl.formats.load import load

@@ -20,6 +20,7 @@ from daskdl_bridge.readers.columns import (
 )
 from daskdl_bridge.readers.file_summary import type_in_words
 from daskdl_bridge.readers.footers import Footer, read_footers
+from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.parquet import (
     ParquetReader,
     read_footer,
@@ -62,10 +63,10 @@ def partitions_of(snapshot: Snapshot, options: SourceOptions) -> list[TableParti
             f"{snapshot.url}: must hold at least one example, this snapshot of the "
             "table has no data file."
         )
-    columns = resolve_columns(options, snapshot.types, Part(url=snapshot.url))
+    table = Part(url=snapshot.url)
+    columns = resolve_columns(options, snapshot.types, table, has_structs=True)
     check_types(columns, snapshot.types, snapshot.url)
-    if columns.key is not None:
-        columns = replace(columns, key_type=snapshot.types[columns.key])
+    columns = with_key_type(columns, [table], [snapshot.types])
     footers, parts = read_footers(_parts(snapshot), options, "Parquet", read_footer)
     names = class_names_of_schema(snapshot.spark_schema, options)
     return [
@@ -112,8 +113,9 @@ def _of_file(
     check_types(columns, here, part.url)
     _check_nested(columns, here, snapshot.types, part.url)
     known = {name: file.values[name] for name in file.values if name not in stored}
-    absent = [one for one in columns.all() if one not in stored and one not in known]
-    if footer.rows:
+    named = columns.stored()
+    absent = [one for one in named if one not in stored and one not in known]
+    if footer.rows and options.handle_invalid == "error":
         refuse_missing(columns, absent, part.url)
     values = {**known, **dict.fromkeys(absent)}
     part = replace(
@@ -139,7 +141,7 @@ def _pieces(
         if deleted is not None and not is_whole:
             deleted = deleted.between(first_row, first_row + rows)
         counting = rows - (0 if deleted is None else deleted.count)
-        read = [name for name in columns.all() if name not in part.values]
+        read = [name for name in columns.stored() if name not in part.values]
         partitions.append(
             TablePartition(
                 name=part.url if is_whole else f"{part.url} [{start}:{stop}]",
@@ -171,14 +173,14 @@ def _check_nested(
     url: str,
 ) -> None:
     """Refuse a key of lists or structs that are others in a file."""
-    key = columns.key
-    if key is None or key not in here or not pa.types.is_nested(types[key]):
-        return
-    if _without_flags(here[key]) != _without_flags(types[key]):
-        raise ColumnError(
-            f"{url}: column {key!r} must hold {types[key]} as the table has it to be "
-            f"the key, got {here[key]}. Take a key of plain values."
-        )
+    for key in map(columns.holding, (*columns.keys, *columns.kept)):
+        if key not in here or not pa.types.is_nested(types[key]):
+            continue
+        if _without_flags(here[key]) != _without_flags(types[key]):
+            raise ColumnError(
+                f"{url}: column {key!r} must hold {types[key]} as the table has it to "
+                f"be the key, got {here[key]}. Take a key of plain values."
+            )
 
 
 def _without_flags(kind: Any) -> Any:

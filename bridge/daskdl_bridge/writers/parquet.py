@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from daskdl.checks import some
+from daskdl.data.sinks import NestedColumn
 from daskdl.errors import DataError
 from daskdl_bridge.readers.arrays import is_list
 from daskdl_bridge.readers.buffers import as_arrow
-from daskdl_bridge.readers.vectors import VECTOR, encode_vectors
+from daskdl_bridge.readers.vectors import VECTOR, encode_vectors, is_vector
 
 __all__ = ["encode_parquet", "to_table"]
 
@@ -83,7 +86,8 @@ def to_table(columns: Mapping[str, Any]) -> Any:
     ----------
     columns : mapping of str to array
         Columns of equal length: pyarrow arrays, ndarrays of shape (rows,), or float
-        ndarrays of shape (rows, width), which become vectors.
+        ndarrays of shape (rows, width), which become vectors. Masked rows are null.
+        A `NestedColumn` becomes arrays.
 
     Returns
     -------
@@ -112,6 +116,17 @@ def to_table(columns: Mapping[str, Any]) -> Any:
 
 
 def _as_array(name: str, column: Any) -> Any:
+    if isinstance(column, NestedColumn):
+        nested = pa.list_(pa.float64())
+        for _ in range(column.depth - 1):
+            nested = pa.list_(nested)
+        return pa.array(column.rows, nested)
+    if isinstance(column, np.ma.MaskedArray):
+        is_masked = np.ma.getmaskarray(column).reshape(len(column), -1)
+        is_null: NDArray[np.bool_] = np.any(is_masked, axis=1)
+        if column.ndim == 2:
+            return encode_vectors(column.data, is_null)
+        return pc.if_else(pa.array(~is_null), _as_array(name, column.data), None)
     if isinstance(column, np.ndarray) and column.ndim == 2:
         return encode_vectors(column)
     if isinstance(column, np.ndarray) and column.ndim != 1:
@@ -148,6 +163,8 @@ def _writable(arrow_type: Any) -> Any:
     """Return the type that Spark reads for values of a type."""
     if pa.types.is_dictionary(arrow_type):
         return _writable(arrow_type.value_type)
+    if is_vector(arrow_type):
+        return VECTOR
     if pa.types.is_timestamp(arrow_type):
         return pa.timestamp("us", arrow_type.tz)
     if pa.types.is_duration(arrow_type):
@@ -158,7 +175,7 @@ def _writable(arrow_type: Any) -> Any:
         return pa.list_(_writable(arrow_type.value_type))
     if pa.types.is_map(arrow_type):
         return pa.map_(_writable(arrow_type.key_type), _writable(arrow_type.item_type))
-    if pa.types.is_struct(arrow_type) and arrow_type != VECTOR:
+    if pa.types.is_struct(arrow_type):
         return pa.struct(
             [
                 pa.field(field.name, _writable(field.type), field.nullable)

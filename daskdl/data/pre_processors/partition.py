@@ -5,7 +5,7 @@ what came out. What is drawn anew for each minibatch is drawn where one is read 
 trained, and nowhere else.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,7 +20,8 @@ from daskdl.data.pre_processors.composite import (
     pre_processor_from_dict,
 )
 from daskdl.data.pre_processors.under_sampling import UnderSampling
-from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.partition import LoadedRows, Partition, Source
+from daskdl.data.time_series import Alignment
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 
 __all__ = ["PreProcessedPartition", "keep_features", "pre_processed", "pre_processors"]
@@ -56,6 +57,11 @@ class PreProcessedPartition(Partition):
         """What is said of the stored partition, for messages."""
         return self.stored.too_large
 
+    @property
+    def align(self) -> Alignment | None:  # type: ignore[override]
+        """Alignment of the stored time series."""
+        return self.stored.align
+
     def load(self) -> DataSet | MultiDataSet:
         """Return the examples, preprocessed; see `Partition.load`."""
         return self._through(self.stored.load())
@@ -63,6 +69,11 @@ class PreProcessedPartition(Partition):
     def load_blocks(self) -> Iterator[DataSet | MultiDataSet]:
         """Yield blocks of the examples, preprocessed; see `Partition.load_blocks`."""
         yield from map(self._through, self.stored.load_blocks())
+
+    def load_rows(self) -> Iterator[LoadedRows]:
+        """Yield rows, their examples preprocessed; see `Partition.load_rows`."""
+        for rows in self.stored.load_rows():
+            yield replace(rows, examples=self._through(rows.examples))
 
     def _through(self, examples: DataSet | MultiDataSet) -> DataSet | MultiDataSet:
         # No examples may have no shape that a preprocessor could do with.
@@ -87,9 +98,18 @@ class PreProcessedPartition(Partition):
                     examples = one.drawn(examples, epoch, index)
         return examples
 
-    def stored_keys(self, keys: Any) -> Any:
+    def stored_keys(self, keys: Any, number: int = 0) -> Any:
         """Return the keys as they are stored; see `Partition.stored_keys`."""
-        return self.stored.stored_keys(keys)
+        return self.stored.stored_keys(keys, number)
+
+    @property
+    def kept(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Further columns of the stored partition."""
+        return self.stored.kept
+
+    def kept_columns(self, blocks: Sequence[Any]) -> Mapping[str, Any]:
+        """Return further columns as stored; see `Partition.kept_columns`."""
+        return self.stored.kept_columns(blocks)
 
     @contextmanager
     def _named(self) -> Iterator[None]:

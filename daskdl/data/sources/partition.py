@@ -1,17 +1,51 @@
 """An open source: partitions that any worker loads by itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.time_series import Alignment
 
 if TYPE_CHECKING:
     from daskdl.data.sources.source import SourceOptions
 
-__all__ = ["Partition", "Source"]
+__all__ = ["LoadedRows", "Partition", "Source"]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRows:
+    """Some rows of a partition: the examples, and rows that could not become any.
+
+    Parameters
+    ----------
+    examples : DataSet or MultiDataSet
+    skipped : int
+        How many rows were left out.
+    is_valid : ndarray of shape (rows,), bool, optional
+        Where some rows are kept without becoming examples: which did.
+    keys : ndarray of shape (rows,), optional
+        Of all rows but those that were left out.
+    columns : object, optional
+        Further columns of the same rows, for `Partition.kept_columns`.
+    """
+
+    examples: DataSet | MultiDataSet
+    skipped: int = 0
+    is_valid: NDArray[np.bool_] | None = None
+    keys: NDArray[Any] | None = None
+    columns: Any = None
+
+    def are_valid(self) -> NDArray[np.bool_]:
+        """Return which of the rows that were not left out are examples."""
+        if self.is_valid is not None:
+            return self.is_valid
+        return np.ones(self.examples.num_examples, np.bool_)
 
 
 class Partition(ABC):
@@ -28,12 +62,19 @@ class Partition(ABC):
     too_large : str
         Where it is read as a whole: that it is, and what to do if memory does not hold
         it. For messages.
+    align : {"start", "end", "equal_length"}, or None
+        Where the steps of shorter time series stand, in whatever is made of several of
+        its blocks; None where nothing was padded.
+    kept : tuple of str
+        Further columns that stand beside predictions.
     """
 
     name: str
     rows: int | None
     class_names: tuple[str, ...] | None = None
     too_large: str = ""
+    align: Alignment | None = None
+    kept: tuple[str, ...] = ()
 
     @abstractmethod
     def load(self) -> DataSet | MultiDataSet:
@@ -58,7 +99,18 @@ class Partition(ABC):
         """
         yield self.load()
 
-    def stored_keys(self, keys: Any) -> Any:
+    def load_rows(self) -> Iterator[LoadedRows]:
+        """Yield the blocks of :meth:`load_blocks`, and what became of all rows.
+
+        Raises
+        ------
+        DataError
+            As :meth:`load`.
+        """
+        for examples in self.load_blocks():
+            yield LoadedRows(examples, keys=examples.keys)
+
+    def stored_keys(self, keys: Any, number: int = 0) -> Any:
         """Return the keys of loaded examples as a predictions file is to hold them.
 
         A source whose store knows the type of its keys returns an array that has it,
@@ -67,7 +119,9 @@ class Partition(ABC):
         Parameters
         ----------
         keys : ndarray of shape (rows,) or None
-            As `load` set them.
+            As `load` set them, or of one column if several make the key.
+        number : int
+            Which of several columns.
 
         Returns
         -------
@@ -79,6 +133,25 @@ class Partition(ABC):
             If a key does not fit the type in which keys are stored.
         """
         return keys
+
+    def kept_columns(self, blocks: Sequence[Any]) -> Mapping[str, Any]:
+        """Return further columns as a predictions file is to hold them.
+
+        Parameters
+        ----------
+        blocks : sequence
+            `LoadedRows.columns` of all blocks in order.
+
+        Returns
+        -------
+        mapping of str to array of length rows
+
+        Raises
+        ------
+        ColumnError
+            If values do not fit the type in which the column is stored elsewhere.
+        """
+        return {}
 
     def for_training(
         self, examples: DataSet | MultiDataSet, epoch: int, index: int

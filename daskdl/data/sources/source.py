@@ -9,7 +9,7 @@ import importlib.metadata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from daskdl.checks import check_count, check_one_of, check_positive, check_whole, some
 from daskdl.data.pre_processors.partition import pre_processed, pre_processors
@@ -21,6 +21,7 @@ from daskdl.data.sources.sequence_options import (
 from daskdl.data.sources.snapshot_options import SNAPSHOT_OPTIONS
 from daskdl.data.sources.text_options import check_text_options
 from daskdl.data.sources.unused_options import refuse_for_open
+from daskdl.data.time_series import alignment_of
 from daskdl.errors import OptionError
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
 
 Columns: TypeAlias = str | tuple[str, ...]
 """One column, or several that stand side by side."""
+
+_HANDLING = ("error", "skip", "keep")
 
 # Asked after all others: it takes any path, and others claim paths by their ending.
 _ASKED_LAST = "path"
@@ -47,9 +50,14 @@ class SourceOptions:
     features, label : str, tuple of str, or dict of input or output name to those
         Columns (or variables) that hold features and labels. None lets the source
         decide where there is no choice, as in data sets of DL4J. A dict makes
-        multi data sets, with inputs and outputs in the order of the dict.
-    key : str, optional
-        Column with the key of each example; it comes back with the prediction.
+        multi data sets, with inputs and outputs in the order of the dict. In tables
+        ``image.data`` is the field of a struct, if no column bears that name.
+    key : str or tuple of str, optional
+        Column with the key of each example, or several that make it together; it comes
+        back with the prediction.
+    keep : str, tuple of str, or "all", optional
+        Further columns of tables, or all that are there, which stand beside written
+        predictions as they are stored.
     format : str, optional
         Stored format; None lets the source find out.
     loader : callable, optional
@@ -57,6 +65,20 @@ class SourceOptions:
         for files of a form of one's own. What DL4J's ``DataSetLoader`` does.
     features_mask, labels_mask : str, optional
         Columns with a mask of time steps, 1 keeps and 0 drops.
+    align : {"start", "end", "equal_length"}, optional
+        Columns of arrays are time series, an entry a step: a number, or an array of the
+        features of the step. They become (batch, features, time), padded to the longest
+        and masked, with the steps at the start or at the end; ``"equal_length"`` takes
+        none that is shorter. DL4J's ``ALIGN_START``, ``ALIGN_END`` and ``EQUAL_LENGTH``
+        are the same. If not given, arrays are taken as they are stored. A label that is
+        no array is that of the last step. `n_features` are those of a step.
+    series_features, series_labels : bool or tuple of bool, optional
+        With `align`, which inputs and outputs are time series; networks fill them in.
+        If not given all inputs are, and outputs whose column holds arrays.
+    handle_invalid : {"error", "skip", "keep"}
+        What is done with rows whose features, label or mask are null, not finite, no
+        class or no image, in pyspark.ml's words: refuse the data, leave these rows out
+        and count them, or (in predictions only) give them null for a prediction.
     n_classes : int or tuple of (int or None), optional
         The label column holds integers from 0 to n_classes - 1 and becomes one-hot
         rows; anything else is refused. Several: one an output, in their order.
@@ -138,11 +160,16 @@ class SourceOptions:
 
     features: Columns | dict[str, Columns] | None = None
     label: Columns | dict[str, Columns] | None = None
-    key: str | None = None
+    key: Columns | None = None
+    keep: Columns | None = None
     format: str | None = None
     loader: Callable[[str], Any] | None = None
     features_mask: str | None = None
     labels_mask: str | None = None
+    align: str | None = None
+    series_features: bool | tuple[bool, ...] | None = None
+    series_labels: bool | tuple[bool, ...] | None = None
+    handle_invalid: str = "error"
     n_classes: int | tuple[int | None, ...] | None = None
     n_features: int | None = None
     feature_shape: tuple[int, ...] | None = None
@@ -182,8 +209,17 @@ class SourceOptions:
             object.__setattr__(self, option, _as_columns(option, getattr(self, option)))
         if self.feature_shape is not None:
             object.__setattr__(self, "feature_shape", tuple(self.feature_shape))
-        for option in ("key", "features_mask", "labels_mask"):
+        keep = None if self.keep is None else _one_or_more("keep", self.keep)
+        keep = "all" if keep == ("all",) else keep
+        object.__setattr__(self, "keep", keep)
+        key = None if self.key is None else _one_or_more("key", self.key)
+        is_one = isinstance(key, tuple) and len(key) == 1
+        object.__setattr__(self, "key", key[0] if key and is_one else key)
+        for option in ("features_mask", "labels_mask"):
             _check_column(option, getattr(self, option))
+        align = alignment_of("SourceOptions", self.align)
+        object.__setattr__(self, "align", align)
+        check_one_of("SourceOptions", "handle_invalid", self.handle_invalid, _HANDLING)
         check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
         object.__setattr__(self, "timestamp", _as_time(self.timestamp))
         through = pre_processors("SourceOptions", self.pre_processor)
@@ -193,6 +229,7 @@ class SourceOptions:
         check_text_options(self)
         object.__setattr__(self, "allow", allowed_names(self.allow))
         check_element_class(self.element_class)
+        self._check_align()
         self._check_combinations()
 
     def classes_of(self, output: int) -> int | None:
@@ -200,6 +237,13 @@ class SourceOptions:
         if isinstance(self.n_classes, tuple):
             return self.n_classes[output]
         return self.n_classes
+
+    def is_series(
+        self, group: Literal["features", "labels"], index: int
+    ) -> bool | None:
+        """Return whether an input or output is a time series; None if nobody said."""
+        flags: bool | tuple[bool, ...] | None = getattr(self, f"series_{group}")
+        return flags[index] if isinstance(flags, tuple) else flags
 
     def _n_outputs(self) -> int:
         return len(self.n_classes) if isinstance(self.n_classes, tuple) else 1
@@ -235,6 +279,14 @@ class SourceOptions:
         for option in ("version", "snapshot_id"):
             if getattr(self, option) is not None:
                 check_whole("SourceOptions", option, getattr(self, option))
+
+    def _check_align(self) -> None:
+        for option in ("features_mask", "labels_mask", "feature_shape"):
+            if self.align is not None and getattr(self, option) is not None:
+                raise OptionError(
+                    f"SourceOptions: {option} must be None with align, which makes the "
+                    f"masks and shapes of time series, got {getattr(self, option)!r}."
+                )
 
     def _check_combinations(self) -> None:
         if self.label_from is not None and self.labels_mask is not None:
@@ -316,6 +368,16 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
         If no source accepts the data, or an option means nothing for them.
     """
     options = SourceOptions() if options is None else options
+    if options.handle_invalid == "keep" and options.require_labels:
+        raise OptionError(
+            "open_source: handle_invalid must be 'error' or 'skip' for data with "
+            "labels, got 'keep': only predictions can be null."
+        )
+    if options.keep is not None and options.require_labels:
+        raise OptionError(
+            "open_source: keep is for predictions, which need no labels, got "
+            f"{options.keep!r}."
+        )
     if isinstance(data, Source):
         refuse_for_open(data, options)
         source = data

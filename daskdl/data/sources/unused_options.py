@@ -19,7 +19,10 @@ __all__ = [
 
 # What says how things are stored. All other options are of examples, or harmless.
 _OF_OTHERS = (
+    "align",
     "export_directory",
+    "handle_invalid",
+    "keep",
     "label_from",
     "loader",
     "merge_schema",
@@ -39,6 +42,8 @@ _FOR_OPEN = frozenset(
         "n_features",
         "pre_processor",
         "require_labels",
+        "series_features",
+        "series_labels",
         "storage_options",
     }
 )

@@ -68,5 +68,14 @@ def batches_of(
     asked = options_for(network, given_options(who, options, source_options), data)
     source = open_source(data, asked)
     check_class_names(network, source)
-    loaded = (one for part in source.partitions for one in part.load_blocks())
+    loaded = _counted(network, source)
     return minibatches(source.name, loaded, batch_size or _BATCH_SIZE)
+
+
+def _counted(network: "Network[Any]", source: Source) -> Iterator[Batch]:
+    """Yield the blocks of a source; the network is told what was left out."""
+    network.last_skipped = 0
+    for partition in source.partitions:
+        for rows in partition.load_rows():
+            network.last_skipped += rows.skipped
+            yield rows.examples

@@ -25,6 +25,7 @@ class FitStarted:
     workers: tuple[str, ...] = ()
     examples: int | None = None  # of an epoch, if that is known
     minibatches: int | None = None
+    skipped: int = 0  # rows of the data that could not become examples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,11 +169,13 @@ Event = (
 class FitReport:
     """The report of one fit, collected from its events.
 
-    `loads` counts how often a part of stored data was read to be trained; on a cluster
-    by all workers together. `staleness` is None where no updates were shared.
+    `skipped` rows were left out of the data with ``handle_invalid="skip"``. `loads`
+    counts how often a part of stored data was read to be trained; on a cluster by all
+    workers together. `staleness` is None where no updates were shared.
     """
 
     examples: int = 0
+    skipped: int = 0
     wall_s: float = 0.0
     examples_per_s: float = 0.0
     bytes_sent: int = 0
@@ -230,6 +233,7 @@ class FitReport:
         """Add an event to the report."""
         if isinstance(event, FitStarted):
             self.workers = event.workers
+            self.skipped = event.skipped
         elif name := _LISTS.get(type(event)):
             getattr(self, name).append(event)
         if isinstance(event, WorkersRejoined):

@@ -81,6 +81,8 @@ class Task:
         Decides the order of stored data.
     resumed : Resumed or None
         The checkpoint that training goes on from.
+    skipped : int
+        Rows of the data that were left out.
     """
 
     who: str
@@ -91,6 +93,7 @@ class Task:
     loads: Callable[[], int]
     room: Room
     resumed: Resumed | None
+    skipped: int = 0
 
 
 def fit_here(
@@ -152,6 +155,7 @@ def prepared(
         options = given_options(who, options, source_options)
     # A list is cut anew as a whole, as on a cluster.
     loads: Callable[[], int] = int
+    skipped = 0
     room = LEAST_ROOM
     is_cut_anew = batch_size is not None and is_several(data)
     if options is None and not is_stored(data) and not is_cut_anew:
@@ -163,7 +167,7 @@ def prepared(
             # They are read through first, and the disk leaves time to compile.
             start_compiling(network, batch_size)
         room = room_here()
-        begin, facts, loads = _passes_over_source(
+        begin, facts, loads, skipped = _passes_over_source(
             network, data, options, batch_size, used, room, shuffle=shuffle
         )
     fit = Fit(hearing, epochs, lambda: network)
@@ -179,7 +183,7 @@ def prepared(
         resumed.take_over(network)
     elif used is not None:
         network.normalizer = used
-    return Task(who, begin, facts, fit, used, loads, room, resumed)
+    return Task(who, begin, facts, fit, used, loads, room, resumed, skipped)
 
 
 def train(network: "Network[Any]", task: Task) -> None:
@@ -196,7 +200,7 @@ def train(network: "Network[Any]", task: Task) -> None:
         after = task.resumed.state.position
         fit.go_on(task.resumed.state, task.resumed.path)
     network.last_fit = fit.report
-    fit.begin(FitStarted(epochs=fit.epochs))
+    fit.begin(FitStarted(epochs=fit.epochs, skipped=task.skipped))
     first = network.epoch_count - after.epoch
     for number in range(after.epoch + 1, fit.epochs + 1):
         fit.begin_epoch(number)
@@ -331,8 +335,11 @@ def _passes_over_source(
     room: Room,
     *,
     shuffle: bool,
-) -> tuple[Pass, Facts, Callable[[], int]]:
-    """Begin passes over data that are stored, or come in chunks; count the loads."""
+) -> tuple[Pass, Facts, Callable[[], int], int]:
+    """Begin passes over data that are stored, or come in chunks.
+
+    Returned are also a count of the loads, and how many rows were left out.
+    """
     partitions: dict[int, Partition] = {}
     # What the scan loads is kept as far as there is room: small data are read once.
     reader = MinibatchReader(partitions, room.cache_bytes)
@@ -366,4 +373,5 @@ def _passes_over_source(
             return batches
         return prefetch(batches, ahead_bytes=prepared.ahead_bytes(room))
 
-    return begin, lambda: prepared.fingerprint, lambda: reader.loads
+    skipped = prepared.facts.skipped
+    return begin, lambda: prepared.fingerprint, lambda: reader.loads, skipped

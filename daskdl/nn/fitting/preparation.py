@@ -32,6 +32,7 @@ from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import feature_axis
+from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.fitting.class_names import take_class_names
 from daskdl.nn.fitting.run_state import DataFingerprint
@@ -232,7 +233,7 @@ def prepare(
         settle_axis("fit", normalizer, network.inputs, network.outputs)
     how = scan_options(network, normalizer)
     each = (scan_here if source.in_memory else scan)(source.partitions, how)
-    facts = merge_facts(each)
+    facts = merge_facts(each, align=source.partitions[0].align)
     if not facts.rows:
         raise DataError(f"{source.name}: must hold at least one example, got none.")
     _check_fits(network, source, facts, None)
@@ -313,6 +314,8 @@ def options_for(
     if options.n_classes is None and not _is_in_memory(data):
         changes["n_classes"] = n_classes
     # The network knows what comes out of preprocessors, not what goes in.
+    if options.align is not None:
+        changes |= _series(network)
     is_known = keep_features(options.pre_processor)
     if isinstance(options.features, dict) or len(network.inputs) > 1 or not is_known:
         return replace(options, **changes)
@@ -323,6 +326,25 @@ def options_for(
     if options.feature_shape is None and len(shape) > 2 and None not in shape:
         changes["feature_shape"] = shape
     return replace(options, **changes)
+
+
+def _series(network: "Network[Any]") -> dict[str, Any]:
+    """Return which inputs and outputs are time series, for sources that align them."""
+    who = type(network).__name__
+    types = [spec.type for spec in (*network.inputs, *network.outputs)]
+    for one in types:
+        if isinstance(one, Recurrent) and one.data_format != "NCW":
+            raise OptionError(
+                f"{who}: data_format must be NCW, (batch, features, time), for data "
+                f"with align, got {one.data_format!r}."
+            )
+    flags = [isinstance(one, Recurrent) for one in types]
+    features = tuple(flags[: len(network.inputs)])
+    if not any(features):
+        raise OptionError(
+            f"{who}: align is for time series, but no input is one. Leave it out."
+        )
+    return {"series_features": features, "series_labels": tuple(flags[len(features) :])}
 
 
 def _single(pre_processors: Iterable[Any]) -> Iterator[Any]:

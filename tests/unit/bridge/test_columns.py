@@ -182,7 +182,8 @@ def test_key_of_a_directory_has_the_type_of_its_column(tmp_path, text, value):
     (partition,) = source.partitions
     keys = partition.load().keys
     assert list(keys) == [value] * 2
-    assert partition.stored_keys(keys).type == partition.columns.key_type
+    (key_type,) = partition.columns.key_types
+    assert partition.stored_keys(keys).type == key_type
 
 
 def test_a_directory_of_dates_is_no_feature(tmp_path):
@@ -244,7 +245,8 @@ def test_what_users_of_spark_write_is_answered_with_what_they_mean(
     [
         ({"features": ["p0", "p0"]}, "features must name each column once, got 'p0'"),
         ({"label": ["p0", "p1", "p0"]}, "label must name each column once, got 'p0'"),
-        ({"key": ["key", "name"]}, r"key must be the name of one column, got \['key'"),
+        ({"key": ["key", "key"]}, "key must name each column once, got 'key'"),
+        ({"key": 3}, "key must be a column name or several, got 3"),
         ({"labels_mask": 3}, "labels_mask must be the name of one column, got 3"),
     ],
 )

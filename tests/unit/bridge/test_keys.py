@@ -53,8 +53,8 @@ def test_types_that_differ_are_widened(first, second, settled, tmp_path):
 
 def test_types_that_no_type_holds_are_refused_at_once(tmp_path):
     message = (
-        r"1\.parquet: column 'id' must have one type in all files to be the key, got "
-        r"int64 after string\. Write"
+        r"1\.parquet: column 'id' must have one type in all files to be the key, or to "
+        r"be kept, got int64 after string\. Write"
     )
     with pytest.raises(ColumnError, match=message):
         opened(tmp_path, pa.array(["a"]), pa.array([1]))

@@ -29,7 +29,7 @@ def keys_of(path, column, **options):
         found |= dict(
             zip(batch.features[:, 0].tolist(), batch.keys.tolist(), strict=True)
         )
-        assert partition.stored_keys(batch.keys).type == partition.columns.key_type
+        assert partition.stored_keys(batch.keys).type == partition.columns.key_types[0]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Blocks of an RDD: written as Spark would, read as workers do."""
+"""What Spark exported: written as Spark would, read as workers do."""
 
 import pickle
 
@@ -10,8 +10,12 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import OptionError
 from daskdl_bridge.spark import rdd_blocks
 from daskdl_bridge.spark.block_source import open_blocks
+from daskdl_bridge.spark.export import Export
+from daskdl_bridge.spark.sources import SparkSources
+from tests.unit.bridge.table_files import write_parquet
 
 SCHEMA = pa.schema({"keys": pa.list_(pa.binary()), "arrays": pa.binary()})
 
@@ -110,3 +114,28 @@ def test_a_partition_joins_its_blocks(opened, rng):
     rows = rdd_blocks.rows_of_datasets([DataSet(one) for one in features])
     (partition,) = opened(rows, require_labels=False).partitions
     assert np.array_equal(partition.load().features, np.concatenate(features))
+
+
+def test_an_exported_table_heeds_what_tables_do(tmp_path):
+    columns = {"x": [[1.0], None, [2.0, 3.0]], "id": [1, 2, 3], "s": list("abc")}
+    url = write_parquet(tmp_path / "x.parquet", columns)
+    options = SourceOptions(
+        features="x",
+        key="id",
+        keep="s",
+        align="end",
+        handle_invalid="skip",
+        require_labels=False,
+    )
+    source = SparkSources().open(Export(url, "DataFrame", "columns", {}), options)
+    (rows,) = source.partitions[0].load_rows()
+    assert (rows.keys.tolist(), rows.skipped) == ([1, 3], 1)
+    assert rows.columns["s"].to_pylist() == ["a", "c"]
+
+
+@pytest.mark.parametrize("option", ["align", "handle_invalid"])
+def test_exported_blocks_heed_nothing_of_tables(tmp_path, option):
+    value = {"align": "end", "handle_invalid": "skip"}[option]
+    there = Export(str(tmp_path), "RDD", "examples", {})
+    with pytest.raises(OptionError, match=f"got {option}='{value}'"):
+        SparkSources().open(there, SourceOptions(**{option: value}))

@@ -47,6 +47,14 @@ PREDICT = ["predict", "model.safetensors", "test"]
         ([*PREDICT, "--key", "prediction", "--output", "o"], "--key must differ"),
         ([*PREDICT, "--key", "probability_1", "--output", "o"], "--key must differ"),
         ([*PREDICT, "--key", "ids", "--output", "o"], "column 'ids' must exist"),
+        (
+            [*PREDICT, "--key", "id", "--output", "o", "--keep", "names"],
+            "column 'names' must exist",
+        ),
+        (
+            [*PREDICT, "--key", "id", "--key", "prediction", "--output", "o"],
+            "--key must differ from the columns of the predictions, got 'prediction'",
+        ),
         ([*PREDICT, "--key", "id"], "Missing option '--output'"),
         ([*PREDICT, "--output", "o"], "Missing option '--key'"),
         (["predict", "no", "test", "--key", "id", "--output", "o"], "nothing is there"),

@@ -19,6 +19,8 @@ KEYS = {
     "accuracy",
     "loss",
     "examples",
+    "skipped",
+    "skipped_test",
     "examples_per_s",
     "wall_s",
     "workers",
@@ -48,6 +50,16 @@ def test_the_table_leaves_out_what_was_not_measured():
     RunMetrics(accuracy=0.975, examples=10).print_table(Console(file=stream))
     names = [line.split("  ")[0] for line in stream.getvalue().splitlines()]
     assert names == ["accuracy", "examples", "wall time", "workers"]
+
+
+def test_rows_that_were_left_out_are_told():
+    stream = io.StringIO()
+    RunMetrics(skipped=1200, skipped_test=3).print_table(Console(file=stream))
+    lines = [line.split() for line in stream.getvalue().splitlines()]
+    assert [line for line in lines if "skipped" in line] == [
+        ["skipped", "rows", "1,200"],
+        ["skipped", "test", "rows", "3"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ def test_texts_are_taken_as_they_stand(written, text):
         ("feature_shape=[1, 28, 28]", "feature_shape", (1, 28, 28)),
         ("storage_options={timeout_s: 3}", "storage_options", {"timeout_s": 3}),
         ("sample_dim=time", "sample_dim", "time"),
+        ("align=end", "align", "end"),
+        ("handle_invalid=skip", "handle_invalid", "skip"),
         ("element_class=Text", "element_class", "Text"),
         ("allow=[shapes.Point]", "allow", ("shapes.Point",)),
         ("merge_schema=true", "merge_schema", True),

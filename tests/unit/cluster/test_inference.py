@@ -6,12 +6,11 @@ import pytest
 from daskdl import LSTM, Output, RnnOutput
 from daskdl.cluster.inference import (
     InferenceTask,
-    classes_of,
     predict_source,
-    prediction_columns,
     scan_on,
     score_source,
 )
+from daskdl.cluster.prediction_columns import classes_of, prediction_columns
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
@@ -144,7 +143,7 @@ def test_the_class_of_several_outputs_is_the_largest():
 
 def test_further_outputs_have_a_number():
     output = np.array([[0.3, 0.7]])
-    columns = prediction_columns("id", ["a"], [output, output], [1, 1])
+    columns = prediction_columns({"id": ["a"]}, [output, output], [1, 1])
     assert list(columns) == [
         "id",
         "prediction",
@@ -155,20 +154,20 @@ def test_further_outputs_have_a_number():
 
 
 def test_a_regression_of_one_number_is_one_column():
-    columns = prediction_columns("id", ["a"], [np.array([[2.5]])], [None])
+    columns = prediction_columns({"id": ["a"]}, [np.array([[2.5]])], [None])
     np.testing.assert_array_equal(columns["prediction"], [2.5])
 
 
 def test_a_class_beside_a_regression_stays_one():
     outputs = [np.array([[0.3, 0.7]]), np.array([[2.5]])]
-    columns = prediction_columns("id", ["a"], outputs, [1, None])
+    columns = prediction_columns({"id": ["a"]}, outputs, [1, None])
     assert list(columns) == ["id", "prediction", "probability", "prediction_1"]
 
 
 @pytest.mark.parametrize("axis", [1, -1])
 def test_each_time_step_has_a_class(axis):
     probabilities = np.moveaxis(np.eye(3)[[[2, 0, 1, 1]]], -1, axis)
-    columns = prediction_columns("id", ["a"], [probabilities], [axis])
+    columns = prediction_columns({"id": ["a"]}, [probabilities], [axis])
     np.testing.assert_array_equal(columns["prediction"], [[2, 0, 1, 1]])
     np.testing.assert_array_equal(columns["probability"], [probabilities.ravel()])
 

@@ -16,7 +16,12 @@ from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.unit.bridge.ranged_files import ranges_of_bytes
-from tests.unit.bridge.table_files import open_path, write_json, write_text
+from tests.unit.bridge.table_files import (
+    open_path,
+    write_json,
+    write_parquet,
+    write_text,
+)
 from tests.unit.cluster.inline_client import InlineClient
 from tests.unit.cluster.stored_keys import STORED, UTC, day
 
@@ -46,7 +51,7 @@ def predicted(network, data, output, output_format="parquet", **options):
     )
     sink = open_sink(str(output), format=output_format)
     sink.prepare()
-    task = InferenceTask(batch_size=2, key="id")
+    task = InferenceTask(batch_size=2, key=("id",))
     entries = predict_source(InlineClient(), network, source, sink, task)
     sink.commit([entry.path for entry in entries])
     return output
@@ -99,6 +104,53 @@ def test_partition_directories_have_one_type(days, stored, network, tmp_path):
         pq.write_table(pa.table({"x": [1.0, 2.0]}), directory / "a.parquet")
     output = predicted(network, tmp_path / "in", tmp_path / "out")
     assert key_types(output) == [stored]
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_several_keys_are_columns_of_the_types_that_are_stored(kind, network, tmp_path):
+    stored, parts = STORED[kind]
+    for number, keys in enumerate(parts):
+        columns = {
+            "x": np.arange(float(len(keys))),
+            "id": pa.array(keys, stored),
+            "part": pa.array([number] * len(keys), pa.int16()),
+        }
+        path = tmp_path / f"in/{number}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns), path)
+    source = open_path(
+        str(tmp_path / "in"), features="x", key=("part", "id"), require_labels=False
+    )
+    sink = open_sink(str(tmp_path / "out"))
+    sink.prepare()
+    task = InferenceTask(batch_size=2, key=("part", "id"))
+    entries = predict_source(InlineClient(), network, source, sink, task)
+    sink.commit([entry.path for entry in entries])
+    found = pa.dataset.dataset(tmp_path / "out", exclude_invalid_files=True).to_table()
+    first = pa.dataset.dataset(tmp_path / "in").to_table()
+    for name in ("part", "id"):
+        assert found[name].to_pylist() == first[name].to_pylist()
+    assert key_types(tmp_path / "out") == [stored]
+
+
+def test_times_of_nanoseconds_come_back_as_one_of_several_keys(network, tmp_path):
+    times = pa.array([1, None, 3], pa.timestamp("ns"))
+    columns = {"x": [1.0, 2.0, 3.0], "a": times, "b": [1, 2, 3]}
+    path = write_parquet(tmp_path / "x.parquet", columns)
+    (partition,) = open_path(
+        path, features="x", key=("a", "b"), require_labels=False
+    ).partitions
+    first = np.empty(3, object)
+    first[:] = [key[0] for key in partition.load().keys]
+    assert partition.stored_keys(first, 0).equals(times)
+
+
+def test_several_keys_are_tuples_in_pairs(network, tmp_path):
+    path = write_json(tmp_path / "x.json", [{"x": 1.0, "a": "u", "b": 2}])
+    source = open_path(path, features="x", key=("a", "b"), require_labels=False)
+    task = InferenceTask(batch_size=2, key=("a", "b"))
+    ((key, _),) = pairs_of(predict_source(InlineClient(), network, source, None, task))
+    assert key == ("u", 2)
 
 
 def test_int96_is_an_instant_as_in_spark(network, tmp_path):

@@ -177,6 +177,13 @@ def test_columns_of_a_data_frame_stand_side_by_side():
     assert loaded[0].labels.shape[1] == 2
 
 
+def test_several_columns_of_a_data_frame_make_tuples_of_keys():
+    table = {"a": [1.0, 2.0], "u": ["x", "y"], "v": [3, 4]}
+    loaded = load_all(frame(table), features="a", key=("u", "v"), require_labels=False)
+    keys = [key for part in loaded for key in part.keys]
+    assert keys == [("x", 3), ("y", 4)]
+
+
 def test_rows_of_a_data_frame_are_not_known_before():
     table = {"a": [1.0, 2.0], "y": [0.5, 1.5]}
     parts = partitions(frame(table), features="a", label="y")

@@ -1,0 +1,398 @@
+"""Examples from the columns of a table: features, labels, masks and keys."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from daskdl.checks import some
+from daskdl.data.batch_arrays import keys_side_by_side
+from daskdl.data.blocks import BLOCK_BYTES
+from daskdl.data.dataset import DataSet
+from daskdl.data.examples import checked_features, checked_mask
+from daskdl.data.labels import labels_of
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.row_number import RowNumber
+from daskdl.data.sources.partition import LoadedRows
+from daskdl.data.sources.source import SourceOptions
+from daskdl.data.time_series import StepNumber, TimeSeries, padded_arrays
+from daskdl.errors import ColumnError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.arrays import (
+    decode_lists,
+    decode_numbers,
+    is_list,
+    is_number,
+)
+from daskdl_bridge.readers.buffers import as_numpy
+from daskdl_bridge.readers.columns import ExampleColumns
+from daskdl_bridge.readers.error_location import ErrorLocation
+from daskdl_bridge.readers.images import (
+    decode_binary,
+    decode_image_structs,
+    is_binary,
+    is_image_struct,
+)
+from daskdl_bridge.readers.invalid_rows import (
+    NumberOfValid,
+    invalid_rows,
+)
+from daskdl_bridge.readers.keys import as_kept
+from daskdl_bridge.readers.nested import field_of, type_of
+from daskdl_bridge.readers.table_rows import TableRows
+from daskdl_bridge.readers.time_series import (
+    cut_to_fit,
+    decode_series,
+    side_by_side_series,
+)
+from daskdl_bridge.readers.vectors import decode_vectors, is_vector
+
+__all__ = ["TableExamples"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableExamples:
+    """Makes examples of tables of a part; the parameters are those of the partition.
+
+    Parameters
+    ----------
+    part : Part
+    columns : ExampleColumns
+    options : SourceOptions
+    first_row : int or RowNumber
+        Number within the file of the first row.
+    """
+
+    part: Part
+    columns: ExampleColumns
+    options: SourceOptions
+    first_row: RowNumber = 0
+
+    def pieces(self, table: Any) -> Iterator[Any]:
+        """Yield a table, or the pieces in which its time series are to be padded."""
+        if self.options.align is None:
+            yield table
+            return
+        names = [name for group in self.columns.features for name in group]
+        columns = [self._column(table, name) for name in names]
+        itemsize = np.dtype(self.options.dtype).itemsize
+        pieces = cut_to_fit(columns, itemsize, BLOCK_BYTES)
+        if len(pieces) == 1:
+            yield table
+            return
+        for start, stop in pieces:
+            yield TableRows(table, slice(start, stop))
+
+    def rows_of(self, table: Any) -> LoadedRows:
+        """Return the examples of a table, and what became of its invalid rows."""
+        handling = self.options.handle_invalid
+        is_valid = None if handling == "error" else self._are_valid(table)
+        if is_valid is None or is_valid.all():
+            return self._loaded(self.of(table), table)
+        number = NumberOfValid(self.first_row, is_valid)
+        valid = TableRows(table, is_valid)
+        examples = replace(self, first_row=number).of(valid)
+        if handling == "skip":
+            skipped = table.num_rows - examples.num_examples
+            return self._loaded(examples, valid, skipped=skipped)
+        return self._loaded(examples, table, is_valid=is_valid)
+
+    def of(self, table: Any) -> DataSet | MultiDataSet:
+        """Return the examples of a table whose columns can be used."""
+        columns = self.columns
+        keys = self._keys(table)
+        if self.options.align is not None:
+            return self._aligned(table, self.options.align, keys)
+        features = [self._features(table, group) for group in columns.features]
+        labels = [
+            self._labels(table, group, self.options.classes_of(index))
+            for index, group in enumerate(columns.labels)
+        ]
+        if columns.is_multi:
+            return MultiDataSet(features, labels, keys=keys)
+        return DataSet(
+            features[0],
+            labels[0] if labels else None,
+            self._mask(table, columns.features_mask),
+            self._mask(table, columns.labels_mask),
+            keys=keys,
+        )
+
+    def _loaded(self, examples: Any, table: Any, **invalid: Any) -> LoadedRows:
+        """Return examples with the keys and further columns of a table."""
+        kept = {
+            name: as_kept(
+                self._column(table, name),
+                kept_type,
+                ErrorLocation(self.part.url, name, self.first_row),
+            )
+            for name, kept_type in zip(
+                self.columns.kept, self.columns.kept_types, strict=True
+            )
+        }
+        is_all = invalid.get("is_valid") is None
+        keys = examples.keys if is_all else self._keys(table)
+        return LoadedRows(examples, keys=keys, columns=kept, **invalid)
+
+    def _are_valid(self, table: Any) -> NDArray[np.bool_]:
+        """Tell which rows can become examples, of shape (rows,)."""
+        columns, options = self.columns, self.options
+        is_aligned = options.align is not None
+        is_valid = np.ones(table.num_rows, np.bool_)
+        for index, group in enumerate(columns.features):
+            as_series = is_aligned and options.is_series("features", index) is not False
+            for name in group:
+                column = self._column(table, name)
+                is_valid &= ~invalid_rows(column, options.dtype, as_series=as_series)
+        for index, group in enumerate(columns.labels):
+            as_series = is_aligned and options.is_series("labels", index) is not False
+            n_classes = options.classes_of(index) if len(group) == 1 else None
+            for name in group:
+                column = self._column(table, name)
+                is_valid &= ~invalid_rows(
+                    column, np.float64, n_classes=n_classes, as_series=as_series
+                )
+        for mask in (columns.features_mask, columns.labels_mask):
+            if mask is not None:
+                column = self._column(table, mask)
+                is_valid &= ~invalid_rows(column, options.dtype, as_series=False)
+        return is_valid
+
+    def _keys(self, table: Any) -> NDArray[Any] | None:
+        keys = [_as_keys(self._column(table, key)) for key in self.columns.keys]
+        return keys_side_by_side(keys)
+
+    def _column(self, table: Any, name: str) -> Any:
+        """Return a column of the table, or of the file's path, as a pyarrow.Array."""
+        column = self.columns.holding(name)
+        if column not in self.part.values:
+            return field_of(_in_one(table.column(column)), name, column)
+        constant = [self.part.values[column]] * table.num_rows
+        return field_of(pa.array(constant, self.part.types[column]), name, column)
+
+    def _aligned(self, table: Any, align: Any, keys: Any) -> DataSet | MultiDataSet:
+        """Return the examples of a table with padded time series."""
+        columns, options = self.columns, self.options
+        features = [
+            self._features(table, group)
+            if options.is_series("features", index) is False
+            else self._series(table, group)
+            for index, group in enumerate(columns.features)
+        ]
+        labels = [
+            self._series_labels(table, group, index)
+            for index, group in enumerate(columns.labels)
+        ]
+        made = padded_arrays(
+            self.part.url,
+            features,
+            labels,
+            align=align,
+            at_last_step=[
+                options.is_series("labels", index) is True
+                for index in range(len(labels))
+            ],
+            first_row=self.first_row,
+            most_bytes=options.most_part_bytes,
+        )
+        if columns.is_multi:
+            return MultiDataSet(**vars(made), keys=keys)
+        return DataSet(
+            made.features[0],
+            made.labels[0] if labels else None,
+            made.features_masks[0],
+            made.labels_masks[0] if labels else None,
+            keys=keys,
+        )
+
+    def _series(self, table: Any, names: tuple[str, ...]) -> TimeSeries:
+        """Return columns of arrays of steps, whose features stand side by side."""
+        options = self.options
+        if not table.num_rows:
+            return TimeSeries(_no_features(options), np.zeros(0, np.int64))
+        series = self._joined_series(table, names, options.dtype)
+        steps = checked_features(
+            series.steps,
+            name=self.part.url,
+            column=_joined(names),
+            n_features=options.n_features,
+            dtype=options.dtype,
+            first_row=StepNumber(series.lengths, self.first_row),
+        )
+        return replace(series, steps=steps)
+
+    def _series_labels(
+        self, table: Any, names: tuple[str, ...], index: int
+    ) -> TimeSeries | NDArray[Any]:
+        """Return labels of each step, or of each example if they are no arrays."""
+        n_classes = self.options.classes_of(index)
+        is_series = self.options.is_series("labels", index)
+        are_lists = all(is_list(self._column(table, name).type) for name in names)
+        if is_series is False or not (are_lists and table.num_rows):
+            return self._labels(table, names, n_classes)
+        series = self._joined_series(table, names, np.float64)
+        steps = labels_of(
+            series.steps,
+            n_classes,
+            name=self.part.url,
+            column=_joined(names),
+            dtype=self.options.dtype,
+            first_row=StepNumber(series.lengths, self.first_row),
+        )
+        return replace(series, steps=steps)
+
+    def _joined_series(
+        self, table: Any, names: tuple[str, ...], dtype: DTypeLike
+    ) -> TimeSeries:
+        most_bytes = self.options.most_part_bytes
+        places = [ErrorLocation(self.part.url, name, self.first_row) for name in names]
+        columns = (self._column(table, place.column) for place in places)
+        series = [
+            decode_series(column, place, dtype, most_bytes)
+            for column, place in zip(columns, places, strict=True)
+        ]
+        return side_by_side_series(series, names, places[0])
+
+    def _features(self, table: Any, names: tuple[str, ...]) -> NDArray[Any]:
+        options = self.options
+        if not table.num_rows:
+            return _no_features(options)
+        blocks = (
+            checked_features(
+                self._decoded(table, name, options.dtype, is_alone=len(names) == 1),
+                name=self.part.url,
+                column=name,
+                dtype=options.dtype,
+                first_row=self.first_row,
+            )
+            for name in names
+        )
+        return checked_features(
+            self._joined(table, names, blocks),
+            name=self.part.url,
+            column=_joined(names),
+            n_features=options.n_features,
+            feature_shape=options.feature_shape,
+            dtype=options.dtype,
+            first_row=self.first_row,
+        )
+
+    def _labels(
+        self, table: Any, names: tuple[str, ...], n_classes: int | None
+    ) -> NDArray[Any]:
+        options = self.options
+        if not table.num_rows:
+            return np.zeros((0, n_classes or len(names)), dtype=options.dtype)
+        blocks = (self._decoded(table, name, np.float64) for name in names)
+        return labels_of(
+            self._joined(table, names, blocks),
+            n_classes,
+            name=self.part.url,
+            column=_joined(names),
+            dtype=options.dtype,
+            first_row=self.first_row,
+        )
+
+    def _joined(
+        self, table: Any, names: tuple[str, ...], columns: Iterator[NDArray[Any]]
+    ) -> NDArray[Any]:
+        types = {field.name: field.type for field in table.schema}
+        kinds = [type_of(name, {**types, **self.part.types}) for name in names]
+        return _side_by_side(
+            columns, len(names), are_numbers=all(map(is_number, kinds))
+        )
+
+    def _mask(self, table: Any, name: str | None) -> NDArray[Any] | None:
+        if name is None:
+            return None
+        return checked_mask(
+            self._decoded(table, name, self.options.dtype),
+            name=self.part.url,
+            column=name,
+            dtype=self.options.dtype,
+            first_row=self.first_row,
+        )
+
+    def _decoded(
+        self, table: Any, name: str, dtype: DTypeLike, *, is_alone: bool = False
+    ) -> NDArray[Any]:
+        place = ErrorLocation(self.part.url, name, self.first_row)
+        # Only alone does a column hold all the features that were announced.
+        n_features = self._n_features() if is_alone else None
+        column = self._column(table, name)
+        if is_vector(column.type):
+            return decode_vectors(column, place, dtype, self.options.most_part_bytes)
+        return _decode(column, place, dtype, n_features)
+
+    def _n_features(self) -> int | None:
+        if self.options.feature_shape is not None:
+            return int(np.prod(self.options.feature_shape))
+        return self.options.n_features
+
+
+def _decode(
+    column: Any, place: ErrorLocation, dtype: DTypeLike, n_features: int | None
+) -> NDArray[Any]:
+    if is_list(column.type):
+        return decode_lists(column, place, dtype)
+    if is_number(column.type):
+        return decode_numbers(column, place, dtype)
+    if is_image_struct(column.type):
+        return decode_image_structs(column, place)
+    if is_binary(column.type):
+        return decode_binary(column, place, n_features)
+    # A column of nothing but null has no type of its own in JSON files.
+    place.refuse_nulls(as_numpy(column.is_null()))
+    raise ColumnError(f"{place} must hold numbers, got {column.type}.")
+
+
+def _in_one(column: Any) -> Any:
+    """Return a column as one array of plain values."""
+    column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
+    if pa.types.is_dictionary(column.type):
+        return column.dictionary_decode()
+    return column
+
+
+def _as_keys(column: Any) -> NDArray[Any]:
+    # Integers with nulls would turn to floats, and structs must stay as they are.
+    if column.null_count or pa.types.is_nested(column.type):
+        keys = np.empty(len(column), dtype=object)
+        # One by one: NumPy takes lists of one length for a matrix.
+        for row, key in enumerate(column.to_pylist()):
+            keys[row] = key
+        return keys
+    return np.asarray(as_numpy(column))
+
+
+def _no_features(options: SourceOptions) -> NDArray[Any]:
+    shape = options.feature_shape or (options.n_features or 0,)
+    return np.zeros((0, *shape), dtype=options.dtype)
+
+
+def _side_by_side(
+    columns: Iterator[NDArray[Any]], n_columns: int, *, are_numbers: bool
+) -> NDArray[Any]:
+    """Return columns as one array of shape (rows, width)."""
+    first = next(columns)
+    if n_columns == 1:
+        return first
+    if not are_numbers:
+        each = chain([first], columns)
+        return np.concatenate([one.reshape(len(one), -1) for one in each], axis=1)
+    # One after the other, so that memory holds them once.
+    joined = np.empty((len(first), n_columns), first.dtype)
+    for index, column in enumerate(chain([first], columns)):
+        joined[:, index] = column.reshape(-1)
+    return joined
+
+
+def _joined(names: Iterable[str]) -> str:
+    listed = list(names)
+    return listed[0] if len(listed) == 1 else some(listed).replace("'", "")
