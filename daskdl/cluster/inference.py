@@ -124,7 +124,7 @@ def score_source(
     Who goes and comes meanwhile is added to `changes`.
     """
     empty = [evaluation.new_instance() for evaluation in evaluations]
-    results = _run(client, network, source, score_partitions, empty, task, changes)
+    results = run_on(client, network, source, score_partitions, empty, task, changes)
     merged = [evaluation.new_instance() for evaluation in evaluations]
     for result in results:
         for target, part in zip(merged, result.evaluations, strict=True):
@@ -149,7 +149,18 @@ def predict_source(
 
     Who goes and comes meanwhile is added to `changes`.
     """
-    results = _run(client, network, source, predict_partitions, sink, task, changes)
+    results = run_on(client, network, source, predict_partitions, sink, task, changes)
+    return in_order(source, results)
+
+
+def in_order(source: Source, results: Sequence[Sequence[Predicted]]) -> list[Predicted]:
+    """Return what tasks told of partitions in their order, each once.
+
+    Raises
+    ------
+    DataError
+        If one is not there, or twice.
+    """
     predicted = sorted(
         (entry for result in results for entry in result), key=lambda e: e.index
     )
@@ -169,7 +180,7 @@ def score_partitions(
     task: InferenceTask,
 ) -> Scored:
     """Evaluate some partitions. Runs as a Dask task."""
-    network = _network_of(state)
+    network = network_of(state)
     own = [evaluation.new_instance() for evaluation in evaluations]
     loss_sum, examples, skipped = 0.0, 0, 0
     for rows in (one for _, part in numbered for one in part.load_rows()):
@@ -191,7 +202,7 @@ def predict_partitions(
     task: InferenceTask,
 ) -> list[Predicted]:
     """Predict some partitions. Runs as a Dask task."""
-    network = _network_of(state)
+    network = network_of(state)
     return [
         _predict(network, index, partition, sink, task) for index, partition in numbered
     ]
@@ -239,7 +250,7 @@ def _scored(network: Network[Any], batch: Batch) -> tuple[float, list[NDArray[An
     return float(scores.sum(dtype=np.float64)), outputs
 
 
-def _network_of(state: NetworkState) -> Network[Any]:
+def network_of(state: NetworkState) -> Network[Any]:
     """Return the network of a task, which takes one of its worker's threads."""
     network = network_from_state(state)
     network.threads = 1
@@ -342,7 +353,7 @@ def _n_bytes(state: NetworkState) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
-def _run(
+def run_on(
     client: Client,
     network: Network[Any],
     source: Source,
@@ -351,6 +362,18 @@ def _run(
     task: InferenceTask,
     changes: WorkerChanges | None,
 ) -> list[Any]:
+    """Run `function` on all partitions, some a task; return what the tasks returned.
+
+    Parameters
+    ----------
+    client, network, source
+    function : callable
+        Takes the state of the network, numbered partitions, `extra` and `task`.
+    extra : object
+    task : InferenceTask
+    changes : WorkerChanges or None
+        Who goes and comes meanwhile is added to it.
+    """
     numbered = list(enumerate(source.partitions))
     n_groups = GROUPS_PER_WORKER * max(1, len(client.nthreads()))
     groups = [numbered[start::n_groups] for start in range(n_groups)]

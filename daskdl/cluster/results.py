@@ -178,6 +178,16 @@ def pairs_of(predicted: Sequence[Predicted]) -> list[tuple[Any, Any]]:
     return pairs
 
 
+def scores_of(
+    scored: Sequence[Predicted],
+) -> NDArray[Any] | list[tuple[Any, float]]:
+    """Return the scores of examples in order, with their keys if they have some."""
+    filled = [entry for entry in scored if entry.rows]
+    if any(entry.keys is None for entry in filled):
+        return np.concatenate([entry.outputs[0] for entry in filled])
+    return [(key, float(score)) for key, score in pairs_of(filled)]
+
+
 def is_labelled(data: Any) -> "TypeGuard[xr.Dataset]":
     """Whether `data` is an xarray data set, without importing xarray."""
     kind = type(data)

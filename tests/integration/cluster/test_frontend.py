@@ -156,3 +156,20 @@ def test_plain_tasks_run_on_all_workers(client, front, blobs):
     shares = [sum(task["worker"] == each for task in made) for each in at_work]
     # How many each has depends on how busy the machine is.
     assert min(shares) >= len(made) // 10
+
+
+def test_examples_are_scored_one_by_one_with_their_keys(front, blobs):
+    """As in one process, in the order of the data, whatever the partitions are."""
+    parts = list(blobs(300).batches(70))
+    expected = front.network.score_examples(blobs(300), include_regularization=True)
+    for number, part in enumerate(parts):
+        part.keys = np.array([f"{number} {row}" for row in range(part.num_examples)])
+    found = front.score_examples(parts, include_regularization=True, batch_size=16)
+    assert [key for key, _ in found] == [key for part in parts for key in part.keys]
+    np.testing.assert_allclose([score for _, score in found], expected, rtol=1e-5)
+
+
+def test_scores_of_examples_without_keys_are_an_array(front, blobs):
+    expected = front.network.score_examples(blobs(300))
+    found = front.score_examples(list(blobs(300).batches(70)))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

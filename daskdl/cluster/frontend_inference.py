@@ -1,0 +1,408 @@
+"""What the front ends do with a trained network: evaluate, score and predict."""
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+from distributed import Client
+
+from daskdl.checks import check_count, check_type
+from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.enough_workers import Tell, enough_workers, log_waiting
+from daskdl.cluster.example_scores import ScoreTask, score_examples_of
+from daskdl.cluster.inference import (
+    InferenceTask,
+    Predicted,
+    Scored,
+    columns_without_rows,
+    output_columns,
+    predict_source,
+    score_source,
+)
+from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.member_states import KeptStates
+from daskdl.cluster.results import (
+    are_pairs,
+    check_predictable,
+    check_written,
+    columns_of,
+    dataset_of_pairs,
+    is_labelled,
+    key_names,
+    labelled,
+    pairs_of,
+    scores_of,
+)
+from daskdl.cluster.worker_changes import WorkerChanges
+from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.data.sinks import Sink, open_sink
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.returned import returned_for
+from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.errors import DataError, OptionError
+from daskdl.evaluation.evaluable import Evaluable
+from daskdl.nn.build import build_network
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
+from daskdl.nn.fitting.class_names import check_class_names
+from daskdl.nn.fitting.events import FitReport
+from daskdl.nn.fitting.preparation import given_options, options_for
+from daskdl.nn.given_in_one import data_in_one
+from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.loss_evaluations import evaluation_for
+from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer, fitted_normalizer
+
+AGAIN = "Start it, and try again."
+DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
+
+N = TypeVar("N", MultiLayerNetwork, ComputationGraph)
+
+
+class ClusterInference(Generic[N]):
+    """A network on a cluster, as far as it is not trained.
+
+    Parameters and attributes are those of
+    :class:`~daskdl.cluster.frontend.ClusterNetwork`.
+    """
+
+    _kind: type[N]
+
+    def __init__(
+        self,
+        client: Client,
+        network: N | MultiLayerConfiguration | ComputationGraphConfiguration,
+        training_master: TrainingMaster | None = None,
+        *,
+        normalizer: NormalizerChoice = "own",
+    ) -> None:
+        who = type(self).__name__
+        if not hasattr(client, "submit"):
+            raise OptionError(
+                f"{who}: client must be a distributed.Client, got "
+                f"{type(client).__name__}."
+            )
+        if training_master is not None:
+            check_type(who, "training_master", training_master, TrainingMaster)
+        built = (
+            network
+            if isinstance(network, MultiLayerNetwork | ComputationGraph)
+            else build_network(network)
+        )
+        if not isinstance(built, self._kind):
+            raise OptionError(
+                f"{who}: network must be a {self._kind.__name__} or its configuration, "
+                f"got {type(network).__name__}."
+            )
+        used = chosen_normalizer(who, built.normalizer, normalizer)
+        if used is not built.normalizer:
+            built.normalizer = used
+        self.network: N = built
+        self.last_fit: FitReport | None = None
+        self.last_changes = WorkerChanges()
+        self.last_skipped = 0
+        # Where the last fit left the threshold of gradient sharing, and what workers
+        # alone had: the next one goes on.
+        self._threshold = math.nan
+        self._kept = KeptStates()
+        self._client = client
+        self._master = training_master or SharedTrainingMaster()
+
+    @property
+    def normalizer(self) -> Normalizer | None:
+        """The normalizer of the network."""
+        return self.network.normalizer
+
+    @normalizer.setter
+    def normalizer(self, normalizer: Normalizer | None) -> None:
+        self.network.normalizer = normalizer
+
+    @data_in_one
+    def evaluate(
+        self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
+    ) -> Any:
+        """Evaluate on the cluster, with the evaluation that goes with the loss.
+
+        Parameters
+        ----------
+        data, **how
+            See :meth:`fit`; ``normalizer=None`` for data that are normalized already.
+        batch_size : int
+            Examples of one forward pass; affects speed only.
+
+        Returns
+        -------
+        Evaluation, EvaluationBinary or RegressionEvaluation
+            As :meth:`daskdl.nn.network.Network.evaluate` chooses it, in the units of
+            the data; of several outputs the first.
+        """
+        empty = [evaluation_for(self.network)]
+        (evaluation,) = self._scored(
+            "evaluate", data, empty, batch_size=batch_size, **how
+        ).evaluations
+        return evaluation
+
+    @data_in_one
+    def do_evaluation(
+        self,
+        data: Any,
+        evaluations: Sequence[Evaluable],
+        *,
+        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        **how: Any,
+    ) -> list[Evaluable]:
+        """Fill several evaluations in one pass over the data.
+
+        Parameters
+        ----------
+        data, batch_size, **how
+            See :meth:`evaluate`.
+        evaluations : sequence of evaluations
+            Empty ones; they are not changed.
+
+        Returns
+        -------
+        list
+            New evaluations in the same order.
+        """
+        return self._scored(
+            "do_evaluation", data, evaluations, batch_size=batch_size, **how
+        ).evaluations
+
+    @data_in_one
+    def score(
+        self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
+    ) -> float:
+        """Return the mean loss of an example, without regularization."""
+        scored = self._scored("score", data, [], batch_size=batch_size, **how)
+        return scored.loss_sum / scored.examples
+
+    def score_and_evaluate(
+        self,
+        data: Any,
+        evaluations: Sequence[Evaluable],
+        *,
+        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        **how: Any,
+    ) -> Scored:
+        """Return loss and evaluations of one pass over the data."""
+        return self._scored(
+            "score_and_evaluate", data, evaluations, batch_size=batch_size, **how
+        )
+
+    def _scored(
+        self,
+        called: str,
+        data: Any,
+        evaluations: Sequence[Evaluable],
+        *,
+        batch_size: int,
+        normalizer: NormalizerChoice = "own",
+        options: SourceOptions | None = None,
+        **source_options: Any,
+    ) -> Scored:
+        """Score and evaluate; messages name the method that was called."""
+        check_count(type(self).__name__, "batch_size", batch_size)
+        fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
+        who = f"{type(self).__name__}.{called}"
+        source = self._open(data, given_options(who, options, source_options))
+        task = InferenceTask(batch_size, normalizer=normalizer)
+        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
+        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+            scored = score_source(
+                self._client, self.network, source, evaluations, task, changes
+            )
+        self.last_skipped = scored.skipped
+        if not scored.examples:
+            raise DataError(f"{source.name}: must hold an example, got none.")
+        return scored
+
+    @data_in_one
+    def score_examples(
+        self,
+        data: Any,
+        *,
+        include_regularization: bool = False,
+        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        normalizer: NormalizerChoice = "own",
+        options: SourceOptions | None = None,
+        **source_options: Any,
+    ) -> Any:
+        """Return the loss of each example, in inference mode.
+
+        Parameters
+        ----------
+        data
+            What :meth:`fit` takes, with labels.
+        include_regularization : bool
+            Add what regularization adds to the score, to each example.
+        batch_size : int
+            Examples of one forward pass; affects speed only.
+        normalizer : Normalizer, None or "own"
+            None for data that are normalized already.
+
+        Returns
+        -------
+        ndarray of shape (examples,), or list of (key, float)
+            In the order of the data; pairs if the examples have keys.
+        """
+        check_count(type(self).__name__, "batch_size", batch_size)
+        fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
+        who = f"{type(self).__name__}.score_examples"
+        wanted = given_options(who, options, source_options)
+        source = self._open(data, wanted)
+        task = ScoreTask(
+            batch_size,
+            normalizer=normalizer,
+            include_regularization=include_regularization,
+        )
+        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
+        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+            scored = score_examples_of(
+                self._client, self.network, source, task, changes
+            )
+        self.last_skipped = sum(entry.skipped for entry in scored)
+        return scores_of(scored)
+
+    @data_in_one
+    def feed_forward_with_key(
+        self,
+        data: Any,
+        *,
+        key: str | Sequence[str] | None = None,
+        output: str | None = None,
+        output_format: str | None = None,
+        overwrite: bool = False,
+        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        normalizer: NormalizerChoice = "own",
+        options: SourceOptions | None = None,
+        **source_options: Any,
+    ) -> Any:
+        """Predict, and give each prediction the key of its example.
+
+        Parameters
+        ----------
+        data
+            ``(key, features)`` pairs, or what :meth:`fit` takes.
+        key : str or several, optional
+            Column of the keys, or those that make tuples of keys. Pairs and DataSets
+            bring theirs; labelled data keep their coordinates and need none.
+        output : str, optional
+            Directory to write part files to. Must not exist unless `overwrite`.
+        output_format : str, optional
+            Of the part files: ``parquet`` (if not given), ``csv``, ``json``,
+            ``sequence_file`` or ``pickle``. In Parquet Spark reads ``probability`` as a
+            vector column; the last two hold pairs, as the list that is returned
+            without `output`.
+        batch_size : int
+            Examples of one forward pass; affects speed only.
+        normalizer : Normalizer, None or "own"
+            None for data that are normalized already.
+
+        Returns
+        -------
+        list of (key, ndarray), xarray.Dataset, DataFrame, RDD, or int
+            The form in which `data` came: labelled data give labelled predictions, a
+            DataFrame of Spark comes back with columns of predictions behind its own, an
+            RDD of pairs as one, all others as pairs, in which a network with several
+            outputs has a tuple of arrays, and rows that are only kept have None.
+            With `output` the number of rows written, beside what ``keep`` names.
+
+        Raises
+        ------
+        OptionError
+            When the examples have no keys, or `output_format` is none, or given without
+            `output`.
+        DataError
+            When the format has no form for keys of their type.
+        """
+        check_count(type(self).__name__, "batch_size", batch_size)
+        fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
+        if output is None and output_format is not None:
+            raise OptionError(
+                "feed_forward_with_key: output_format must come with output, got "
+                f"{output_format!r} without. Give output, or leave it out."
+            )
+        given = dataset_of_pairs(data) if are_pairs(data) else data
+        who = f"{type(self).__name__}.feed_forward_with_key"
+        wanted = given_options(who, options, source_options)
+        keys = wanted.key if key is None else columns_of(key)
+        wanted = replace(wanted, require_labels=False, key=keys)
+        check_written("feed_forward_with_key", wanted.keep, output)
+        returned = None if output is not None else returned_for(given, wanted)
+        if returned is not None:
+            source = self._open(returned.data, returned.options)
+            task = InferenceTask(batch_size, key_names(returned.key), normalizer)
+            sink = open_sink(returned.output, storage_options=wanted.storage_options)
+            self._write(source, sink, task)
+            return returned.bring(output_columns(self.network))
+        source = self._open(given, wanted)
+        check_predictable("feed_forward_with_key", source, wanted, output, data)
+        task = InferenceTask(batch_size, key_names(wanted.key), normalizer)
+        if output is not None:
+            sink = open_sink(
+                output,
+                format=output_format or "parquet",
+                overwrite=overwrite,
+                storage_options=wanted.storage_options,
+            )
+            return self._write(source, sink, task)
+        predicted = self._predict(source, None, task)
+        if is_labelled(data):
+            return labelled(data, predicted, wanted)
+        return pairs_of(predicted)
+
+    def save(
+        self,
+        path_or_url: str,
+        *,
+        format: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Save the network together with its normalizer; see :meth:`Network.save`."""
+        self.network.save(path_or_url, format=format, overwrite=overwrite)
+
+    def _predict(
+        self, source: Source, sink: Sink | None, task: InferenceTask
+    ) -> list[Predicted]:
+        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
+        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+            predicted = predict_source(
+                self._client, self.network, source, sink, task, changes
+            )
+        self.last_skipped = sum(entry.skipped for entry in predicted)
+        return predicted
+
+    def _workers(
+        self,
+        wanted: Sequence[str] | int | None,
+        resources: Mapping[str, float] | None,
+        tell: Tell,
+    ) -> AbstractContextManager[None]:
+        """Wait for workers, as long as they may take to start."""
+        timeout_s = self._master.start_timeout_s
+        return enough_workers(self._client, wanted, resources, timeout_s, tell)
+
+    def _scheduler_must_answer(self, advice: str) -> AbstractContextManager[None]:
+        return scheduler_must_answer(self._client, type(self).__name__, advice)
+
+    def _open(self, data: Any, options: SourceOptions) -> Source:
+        source = open_source(data, options_for(self.network, options, data))
+        check_class_names(self.network, source)
+        return source
+
+    def _write(self, source: Source, sink: Sink, task: InferenceTask) -> int:
+        for partition in source.partitions[:1]:
+            sink.check_columns(columns_without_rows(self.network, partition, task))
+        try:
+            sink.prepare()
+            predicted = self._predict(source, sink, task)
+            sink.commit([entry.path for entry in predicted if entry.path is not None])
+        except BaseException:
+            sink.abort()
+            raise
+        return sum(entry.rows for entry in predicted)
