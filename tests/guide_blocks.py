@@ -10,6 +10,7 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "guide").glob("*.md")),
     ROOT / "docs" / "gpu.md",
+    ROOT / "docs" / "migrating.md",
     ROOT / "examples" / "README.md",
     *sorted((ROOT / "examples").glob("*/README.md")),
 ]

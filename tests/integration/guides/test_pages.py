@@ -35,6 +35,7 @@ PYTHON_NOT_RUN = {
     "with daskdl.spark.": "needs Spark: tests/spark/test_live.py",
     "classifier = daskdl.spark.": "needs Spark: tests/spark/test_estimators.py",
     "predict = daskdl.spark.": "needs Spark: tests/spark/test_estimators.py",
+    "import daskdl.spark": "needs Spark: tests/spark/test_migrating.py",
 }
 PAGES = list(dict.fromkeys(block.page for block in blocks("python", "sh")))
 pytestmark = pytest.mark.timeout(600)
