@@ -1,10 +1,12 @@
 """``daskdl doctor``: checks of this machine, and advice for failures."""
 
 import os
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from daskdl.cli.data_options import storage_options
 from daskdl.cli.exit_codes import debug_option, json_option
 
 __all__ = ["command"]
@@ -13,7 +15,31 @@ _ENDLESS = 10**6
 
 
 @click.command("doctor")
-@click.option("--scheduler", metavar="ADDRESS", help="Also ask this scheduler.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Also ask this scheduler and its workers, which look at stores and data, too.",
+)
+@click.option("--hdfs", metavar="URL", help="Also look at this URL, of any store.")
+@click.option(
+    "--spark", is_flag=True, help="Also check Spark, its executors and exports."
+)
+@click.option(
+    "--data", metavar="PATH", help="Also look at these data, and read the first part."
+)
+@click.option(
+    "--features",
+    multiple=True,
+    metavar="COLUMN",
+    help="With --data: column with the features; may be given several times.",
+)
+@click.option(
+    "--label",
+    multiple=True,
+    metavar="COLUMN",
+    help="With --data: column with the label, which is not read if not given.",
+)
+@storage_options
 @click.option("--gpu", is_flag=True, help="Also check for training on a GPU.")
 @click.option(
     "--warm",
@@ -33,12 +59,22 @@ _ENDLESS = 10**6
 def command(
     ctx: click.Context,
     scheduler: str | None,
+    hdfs: str | None,
+    spark: bool,
+    data: str | None,
+    features: tuple[str, ...],
+    label: tuple[str, ...],
+    data_format: str | None,
+    stored: tuple[str, ...],
     gpu: bool,
     warm: bool,
     networks: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Check this installation, and a cluster with --scheduler.
+    """Check this installation; a cluster, a store, Spark and data with their options.
+
+    Each check is a line: ok, warning, or error with what to do. Nothing is changed
+    anywhere.
 
     With --warm, compile: code is kept in a folder of the user's, by kind of CPU, and
     processes that find it there start at once. Run it once on a machine, or once on
@@ -53,21 +89,68 @@ def command(
         return
     if networks:
         raise click.UsageError("--network needs --warm.")
+    how = {"features": features, "label": label, "format": data_format}
+    given = {name: value for name, value in how.items() if value}
+    if data is None and (given or stored):
+        raise click.UsageError(
+            "--features, --label, --format and --option need --data."
+        )
+    from daskdl.cli.stored_options import stored_options
+
+    given |= stored_options(stored)
+    findings = list(
+        _findings(scheduler, data and (data, given), hdfs, gpu=gpu, spark=spark)
+    )
+    _print(findings, as_json=as_json)
+    ctx.exit(1 if any(finding.is_failure for finding in findings) else 0)
+
+
+def _findings(
+    scheduler: str | None,
+    data: tuple[str, dict[str, Any]] | None,
+    hdfs: str | None,
+    *,
+    gpu: bool,
+    spark: bool,
+) -> Iterator[Any]:
+    """Yield what is found, of that which was asked for."""
+    from daskdl.cli.doctor_checks import check_here
+    from daskdl.cli.doctor_cluster_checks import check_cluster, opened_cluster
+    from daskdl.cli.doctor_data_checks import check_data
+    from daskdl.cli.doctor_store_checks import check_store
+
+    # Refused before anything else, where pyspark is missing.
+    check_spark = _spark_checks() if spark else None
+    yield from check_here()
+    if gpu:
+        from daskdl.cli.doctor_gpu_checks import check_gpu
+
+        yield from check_gpu()
+    with opened_cluster(scheduler) as (cluster, found):
+        yield from found
+        if cluster is not None:
+            yield from check_cluster(cluster)
+        if hdfs is not None:
+            yield from check_store(hdfs, cluster)
+        if data is not None:
+            yield from check_data(*data, cluster)
+        if check_spark is not None:
+            yield from check_spark(cluster)
+
+
+def _spark_checks() -> Any:
+    import daskdl.spark
+
+    return daskdl.spark.doctor
+
+
+def _print(findings: Sequence[Any], *, as_json: bool) -> None:
     import json
 
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    from daskdl.cli.doctor_checks import Finding, check_cluster, check_here
-
-    findings: list[Finding] = check_here()
-    if gpu:
-        from daskdl.cli.doctor_gpu_checks import check_gpu
-
-        findings += check_gpu()
-    if scheduler is not None:
-        findings.append(check_cluster(scheduler))
     table = Table(box=None, pad_edge=False)
     for heading in ("", "what", "found", "to do"):
         table.add_column(heading, overflow="fold")
@@ -76,13 +159,11 @@ def command(
         # The brackets of 'daskdl[hdfs]' are no markup.
         texts = (escape(text) for text in (finding.what, finding.found, to_do))
         table.add_row(finding.sign, *texts)
-    console = Console(stderr=as_json)
-    _print_table(console, table)
-    healthy = not any(finding.is_failure for finding in findings)
+    _print_table(Console(stderr=as_json), table)
     if as_json:
-        checks = {f.what: {"ok": f.is_ok, "found": f.found} for f in findings}
+        checks = {f.what: f.as_json() for f in findings}
+        healthy = not any(finding.is_failure for finding in findings)
         click.echo(json.dumps({"healthy": healthy, "checks": checks}))
-    ctx.exit(0 if healthy else 1)
 
 
 def _print_table(console: Any, table: Any) -> None:

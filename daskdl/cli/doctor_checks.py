@@ -1,4 +1,4 @@
-"""The checks of ``daskdl doctor``: a function a subject, which gives findings."""
+"""The checks of ``daskdl doctor`` of this machine: a function a subject."""
 
 import importlib.metadata
 import importlib.util
@@ -10,52 +10,16 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 
 from daskdl.arrays.blas import WIDE_CORES, has_wide_registers
+from daskdl.cli.finding import Finding
 from daskdl.cli.versions import version_of
-from daskdl.errors import DaskdlError
 
-__all__ = ["Finding", "check_cluster", "check_here"]
+__all__ = ["check_here"]
 
 _OLDEST_PYTHON = (3, 10)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one check.
-
-    Attributes
-    ----------
-    what, found : str
-        What it is and how it is.
-    is_ok : bool
-        Whether it is as it should be.
-    to_do : str
-        How to get it, if it is not.
-    is_needed : bool
-        Whether training fails without it.
-    """
-
-    what: str
-    found: str
-    is_ok: bool = True
-    to_do: str = ""
-    is_needed: bool = True
-
-    @property
-    def is_failure(self) -> bool:
-        """Whether daskdl cannot work like this."""
-        return self.is_needed and not self.is_ok
-
-    @property
-    def sign(self) -> str:
-        """A mark for the first column."""
-        if self.is_ok:
-            return "[green]ok[/green]"
-        return "[red]missing[/red]" if self.is_needed else "[yellow]optional[/yellow]"
 
 
 def check_here() -> list[Finding]:
@@ -70,19 +34,6 @@ def check_here() -> list[Finding]:
         _jvm(),
         _gpu(),
     ]
-
-
-def check_cluster(scheduler: str) -> Finding:
-    """Ask a scheduler, and compare the versions of its workers with ours."""
-    from daskdl.cluster.connect import ClusterOptions, connect
-
-    what = f"scheduler {scheduler}"
-    try:
-        with connect(ClusterOptions(scheduler=scheduler)) as client:
-            n_workers = len(client.nthreads())
-    except DaskdlError as error:
-        return Finding(what, str(error), is_ok=False, to_do="see the message")
-    return Finding(what, f"answers, {n_workers} workers, versions go together")
 
 
 def _python() -> Finding:

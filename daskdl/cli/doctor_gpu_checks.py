@@ -7,7 +7,7 @@ import numpy as np
 from daskdl.arrays.device import imported_cupy, n_devices
 from daskdl.arrays.namespace import to_device, to_host
 from daskdl.arrays.workspace import Workspace
-from daskdl.cli.doctor_checks import Finding
+from daskdl.cli.finding import Finding
 from daskdl.cli.versions import version_of
 from daskdl.errors import DeviceError, MissingExtraError
 from daskdl.kernels.dense import dense_forward

@@ -8,7 +8,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from daskdl.cli import doctor_checks, warming
-from daskdl.cli.doctor_checks import Finding
+from daskdl.cli.finding import Finding
 from daskdl.cli.main import main
 from daskdl.kernels.machine_code import cache_directory
 from daskdl.nn.build import build_network
@@ -55,7 +55,7 @@ def test_json_is_one_line(doctor):
     (line,) = doctor(Finding("a", "1")).stdout.splitlines()
     assert json.loads(line) == {
         "healthy": True,
-        "checks": {"a": {"ok": True, "found": "1"}},
+        "checks": {"a": {"ok": True, "level": "ok", "found": "1"}},
     }
 
 

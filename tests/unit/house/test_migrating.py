@@ -26,7 +26,7 @@ MEMBERS = dict(
 )
 LEFT = {word for left, _ in ROWS for word in re.findall(r"\w+", left)}
 RIGHT = sorted({span for _, right in ROWS for span in re.findall("`([^`]+)`", right)})
-# Names of others: Spark's, Dask's and Python's, DL4J's again; and of files and settings.
+# Names of others (Spark, Dask, Python, DL4J again), of files and of settings.
 OF_OTHERS = {
     "DASKDL_EXPORT_DIRECTORY",
     "DASK_SCHEDULER_ADDRESS",

@@ -1,0 +1,81 @@
+"""The checks of ``daskdl doctor --data``: heads of files, and the first part read."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from daskdl.checks import some
+from daskdl.cli.doctor_cluster_checks import CheckedCluster
+from daskdl.cli.doctor_store_checks import seen_by_workers
+from daskdl.cli.finding import Finding
+from daskdl.data.scan import scan_partition
+from daskdl.data.sources.partition import Partition
+from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.data.sources.summary import summarize_data
+from daskdl.errors import ColumnError, DaskdlError
+
+__all__ = ["check_data"]
+
+
+def check_data(
+    path: str, how: Mapping[str, Any], cluster: CheckedCluster | None
+) -> Iterator[Finding]:
+    """Look at data as a training would, without a network: only the first part is read.
+
+    Parameters
+    ----------
+    path : str
+        Path, URL or pattern.
+    how : mapping of str to value
+        Options of sources that were given.
+    cluster : CheckedCluster, optional
+        Whose workers must see the data.
+    """
+    options = SourceOptions(**how)
+    form = _form(path, options)
+    yield form
+    if form.is_ok:
+        yield _first_part(path, options)
+    if cluster is not None and "*" not in path:
+        storage = options.storage_options
+        yield seen_by_workers(f"data {path}", path, storage, cluster)
+
+
+def _form(path: str, options: SourceOptions) -> Finding:
+    what = f"data {path}"
+    try:
+        found = summarize_data(path, options)
+    except (DaskdlError, OSError) as error:
+        return Finding(what, str(error), is_ok=False, to_do="see the message")
+    rows = [number for _, number in found.parts if number is not None]
+    told = f"{sum(rows):,} rows" if len(rows) == len(found.parts) else "rows not told"
+    columns = [f"{name} {kind}" for name, kind in found.columns.items()]
+    texts = [f"{len(found.parts)} partitions", told]
+    texts += ["each one minibatch"] if found.minibatches else []
+    texts += [f"columns {some(columns, 12)}"] if columns else []
+    return Finding(
+        what, ", ".join(texts), is_ok=not found.hint, to_do=found.hint, is_needed=False
+    )
+
+
+def _first_part(path: str, options: SourceOptions) -> Finding:
+    what = f"first part of {path}"
+    try:
+        source = open_source(path, options)
+        first = next((part for part in source.partitions if part.rows != 0), None)
+        told = "no partition has rows" if first is None else _read(first)
+    except ColumnError as error:
+        return Finding(
+            *(what, str(error)),
+            is_ok=False,
+            to_do="name the columns with --features and --label",
+        )
+    except (DaskdlError, OSError, MemoryError) as error:
+        return Finding(what, str(error), is_ok=False, to_do="see the message")
+    return Finding(what, told, is_ok=first is not None, to_do="write some")
+
+
+def _read(partition: Partition) -> str:
+    facts = scan_partition(partition, statistics=False)
+    shapes = [f"features {shape}" for shape in facts.features]
+    shapes += [f"labels {shape}" for shape in facts.labels]
+    return f"{facts.rows:,} rows, {', '.join(shapes)}; all of them can be used"
