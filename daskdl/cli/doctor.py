@@ -98,9 +98,8 @@ def command(
     from daskdl.cli.stored_options import stored_options
 
     given |= stored_options(stored)
-    findings = list(
-        _findings(scheduler, data and (data, given), hdfs, gpu=gpu, spark=spark)
-    )
+    read = None if data is None else (data, given)
+    findings = list(_findings(scheduler, read, hdfs, gpu=gpu, spark=spark))
     _print(findings, as_json=as_json)
     ctx.exit(1 if any(finding.is_failure for finding in findings) else 0)
 

@@ -1,9 +1,10 @@
 """The checks of ``daskdl doctor --data``: heads of files, and the first part read."""
 
+import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from daskdl.checks import some
 from daskdl.cli.doctor_cluster_checks import CheckedCluster
 from daskdl.cli.doctor_store_checks import seen_by_workers
 from daskdl.cli.finding import Finding
@@ -11,9 +12,11 @@ from daskdl.data.scan import scan_partition
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.data.sources.summary import summarize_data
-from daskdl.errors import ColumnError, DaskdlError
+from daskdl.errors import ColumnError, DaskdlError, OptionError
 
 __all__ = ["check_data"]
+
+_SHOWN = 12
 
 
 def check_data(
@@ -30,14 +33,22 @@ def check_data(
     cluster : CheckedCluster, optional
         Whose workers must see the data.
     """
-    options = SourceOptions(**how)
+    options = SourceOptions(**{"require_labels": "label" in how, **how})
     form = _form(path, options)
     yield form
     if form.is_ok:
         yield _first_part(path, options)
-    if cluster is not None and "*" not in path:
+    if cluster is not None:
         storage = options.storage_options
-        yield seen_by_workers(f"data {path}", path, storage, cluster)
+        yield seen_by_workers(f"data {path}", _above(path), storage, cluster)
+
+
+def _above(path: str) -> str:
+    """Return a path as workers know it; of a pattern the directory it begins in."""
+    plain = re.split(r"[*?\[]", path, maxsplit=1)[0]
+    if plain != path:
+        plain = plain.rpartition("/")[0]
+    return plain if "://" in plain else os.path.abspath(plain)
 
 
 def _form(path: str, options: SourceOptions) -> Finding:
@@ -51,7 +62,8 @@ def _form(path: str, options: SourceOptions) -> Finding:
     columns = [f"{name} {kind}" for name, kind in found.columns.items()]
     texts = [f"{len(found.parts)} partitions", told]
     texts += ["each one minibatch"] if found.minibatches else []
-    texts += [f"columns {some(columns, 12)}"] if columns else []
+    texts += [f"columns {', '.join(columns[:_SHOWN])}"] if columns else []
+    texts += [f"{len(columns) - _SHOWN} more"] if len(columns) > _SHOWN else []
     return Finding(
         what, ", ".join(texts), is_ok=not found.hint, to_do=found.hint, is_needed=False
     )
@@ -63,7 +75,7 @@ def _first_part(path: str, options: SourceOptions) -> Finding:
         source = open_source(path, options)
         first = next((part for part in source.partitions if part.rows != 0), None)
         told = "no partition has rows" if first is None else _read(first)
-    except ColumnError as error:
+    except (ColumnError, OptionError) as error:
         return Finding(
             *(what, str(error)),
             is_ok=False,

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 from daskdl.checks import some
 from daskdl.cli.doctor_cluster_checks import CheckedCluster
@@ -27,7 +28,8 @@ def check_store(url: str, cluster: CheckedCluster | None) -> Iterator[Finding]:
         is_ok=not reason,
         to_do="see the message; HADOOP_CONF_DIR names the directory of core-site.xml",
     )
-    yield _ticket()
+    if is_kerberos():
+        yield _ticket()
     if cluster is not None:
         yield seen_by_workers(f"store {url}", url, {}, cluster)
 
@@ -67,16 +69,25 @@ def _described(url: str) -> str:
     return f"answers, a directory of {len(entries_of(fs, path)):,} entries"
 
 
+def is_kerberos() -> bool:
+    """Whether Hadoop's configuration asks for Kerberos, as this process sees it."""
+    folder = os.environ.get("HADOOP_CONF_DIR", "")
+    try:
+        root = ElementTree.parse(os.path.join(folder, "core-site.xml")).getroot()
+    except (OSError, ElementTree.ParseError):
+        return False
+    values = {one.findtext("name"): one.findtext("value") for one in root}
+    return (values.get("hadoop.security.authentication") or "").strip() == "kerberos"
+
+
 def _ticket() -> Finding:
-    """Tell of a ticket, whether there is Kerberos or not: that is the cluster's."""
     keytab = os.environ.get("KRB5_CLIENT_KTNAME")
     told = _valid_ticket() or (f"keytab {keytab}" if keytab else "")
     return Finding(
         "Kerberos",
         told or "no valid ticket, and KRB5_CLIENT_KTNAME is not set",
         is_ok=bool(told),
-        to_do="nothing on a cluster without Kerberos, else: kinit",
-        is_needed=False,
+        to_do="kinit",
     )
 
 

@@ -1,5 +1,6 @@
 """The checks of ``daskdl doctor --spark``: versions, executors, where exports go."""
 
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ __all__ = ["doctor"]
 
 # Enough tasks that each executor has some, whose number Spark Connect does not tell.
 _TASKS = 64
+_OF_PYTHON = re.compile(r"[\w.]+(Error|Exception): ")
 _JAVA = "SELECT java_method('java.lang.System', 'getProperty', 'java.version')"
 
 
@@ -47,6 +49,7 @@ def doctor(cluster: CheckedCluster | None = None) -> Iterator[Finding]:
     Finding
         Nothing is written, neither by Spark nor here.
     """
+    found_one = SparkSession.getActiveSession() is not None
     try:
         session = SparkSession.builder.appName("daskdl doctor").getOrCreate()
         java = session.sql(_JAVA).first()[0]
@@ -54,15 +57,18 @@ def doctor(cluster: CheckedCluster | None = None) -> Iterator[Finding]:
     except Exception as error:  # noqa: BLE001
         yield Finding(
             "Spark",
-            f"pyspark {pyspark.__version__} gets no session: {_first_line(error)}",
+            f"pyspark {pyspark.__version__} gets no session: {_reason(error)}",
             is_ok=False,
             to_do="set JAVA_HOME, or SPARK_REMOTE for Spark Connect",
         )
         return
-    yield _versions(session, java)
-    yield from _executors(session)
-    yield _export_directory(session, cluster)
-    session.stop()
+    try:
+        yield _versions(session, java)
+        yield from _executors(session)
+        yield _export_directory(session, cluster)
+    finally:
+        if not found_one:
+            session.stop()
 
 
 def _versions(session: Any, java: str) -> Finding:
@@ -86,10 +92,10 @@ def _executors(session: Any) -> Iterator[Finding]:
     except Exception as error:  # noqa: BLE001
         yield Finding(
             "executors",
-            _first_line(error),
+            _reason(error),
             is_ok=False,
             to_do="give executors this Python's minor version, NumPy and PyArrow "
-            "(PYSPARK_PYTHON, spark.pyspark.python)",
+            "(PYSPARK_PYTHON, spark.pyspark.python), and this process pandas",
         )
         return
     end_s = time.time()
@@ -187,5 +193,8 @@ def _on_executors(session: Any, function: Any, schema: str) -> list[Any]:
     return rows
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _reason(error: BaseException) -> str:
+    """Return the line that says why, of the tracebacks of two languages."""
+    lines = str(error).partition("JVM stacktrace")[0].splitlines()
+    of_python = [line for line in lines if _OF_PYTHON.match(line)]
+    return (of_python or [line for line in lines if line.strip()] or [repr(error)])[-1]

@@ -2,11 +2,13 @@
 
 import importlib.metadata
 import json
+import sys
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 
+import daskdl.spark
 from daskdl.cli import doctor_checks, warming
 from daskdl.cli.finding import Finding
 from daskdl.cli.main import main
@@ -77,16 +79,20 @@ def test_a_plug_in_that_does_not_load_is_a_failure(monkeypatch):
     assert "x: No module named 'no_such_module'" in finding.found
 
 
-def test_a_scheduler_that_does_not_answer_is_a_failure(doctor, monkeypatch):
-    asked = []
+def test_spark_without_pyspark_is_refused_before_anything(doctor, monkeypatch):
+    broken = importlib.metadata.EntryPoint("doctor", "pyspark.none", "daskdl.spark")
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [broken])
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.delitem(vars(daskdl.spark), "doctor", raising=False)
+    result = doctor(arguments=("--spark",))
+    assert result.exit_code == 2
+    assert "needs pyspark. Run: pip install 'daskdl[spark]'" in result.stderr
 
-    def check_cluster(address):
-        asked.append(address)
-        return Finding("scheduler", "none", is_ok=False)
 
-    monkeypatch.setattr(doctor_checks, "check_cluster", check_cluster)
-    result = doctor(arguments=("--scheduler", "tcp://h:1"))
-    assert (asked, result.exit_code) == (["tcp://h:1"], 1)
+def test_what_is_wrong_tells_programs_what_to_do(doctor):
+    result = doctor(Finding("a", "none", is_ok=False, to_do="get it"))
+    told = json.loads(result.stdout)["checks"]["a"]
+    assert told == {"ok": False, "level": "error", "found": "none", "to_do": "get it"}
 
 
 @pytest.fixture
