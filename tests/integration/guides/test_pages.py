@@ -23,6 +23,8 @@ NOT_RUN = {
     "tox": "is what runs this",
     "export ": "is for what follows it, which has stand-ins",
     "pytest ": "is what runs this",
+    "daskdl doctor --spark": "needs Spark: tests/spark/test_doctor.py",
+    "spark-submit ": "needs Spark: tests/spark/test_spark_port.py",
     "daskdl doctor --gpu": "needs a GPU: tests/gpu",
     "DASKDL_BACKEND_PRIORITY_GPU=": "needs a GPU: tests/gpu",
     "python examples/lenet": "needs Spark: tests/spark/test_lenet_example.py",
