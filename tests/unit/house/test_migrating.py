@@ -34,7 +34,6 @@ OF_OTHERS = {
     "Repartition",
     "VectorUDT",
     "frame.orderBy(rand())",
-    "fsspec.open",
     "report.html",
     "setDefaultEvaluationWorkers",
     "spark.daskdl.exportDirectory",
