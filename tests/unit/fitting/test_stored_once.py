@@ -11,13 +11,13 @@ from daskdl_bridge.readers.table_reader import TablePartition
 
 @pytest.fixture
 def loads(monkeypatch):
-    names, load_blocks = [], TablePartition.load_blocks
+    names, load_rows = [], TablePartition.load_rows
 
     def counted(self):
         names.append(self.name)
-        return load_blocks(self)
+        return load_rows(self)
 
-    monkeypatch.setattr(TablePartition, "load_blocks", counted)
+    monkeypatch.setattr(TablePartition, "load_rows", counted)
     return names
 
 
