@@ -18,6 +18,13 @@ _HOMES = {
         "PowerSGDTrainingMaster",
         "SharedTrainingMaster",
     ),
+    "daskdl.cluster.pipelines": (
+        "class_counts",
+        "create_file_batches",
+        "shuffled",
+        "split",
+    ),
+    "daskdl.data.classes": ("ClassCounts",),
     "daskdl.data.dataset": ("DataSet",),
     "daskdl.dl4j.datasets.export": ("export_datasets",),
     "daskdl.dl4j.datasets.file_batch": ("FileBatch",),

@@ -10,6 +10,13 @@ from daskdl.cluster.masters.options import (
     PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
+from daskdl.cluster.pipelines import (
+    class_counts,
+    create_file_batches,
+    shuffled,
+    split,
+)
+from daskdl.data.classes import ClassCounts
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
@@ -343,6 +350,7 @@ __all__ = [
     "CenterLossOutput",
     "ChangedFileError",
     "CheckpointListener",
+    "ClassCounts",
     "ClusterError",
     "Cnn3DLoss",
     "Cnn3DToFeedForward",
@@ -582,6 +590,8 @@ __all__ = [
     "ZeroPadding3D",
     "__version__",
     "activation",
+    "class_counts",
+    "create_file_batches",
     "delete_invalid_datasets",
     "export_datasets",
     "export_onnx",
@@ -595,6 +605,8 @@ __all__ = [
     "open_source",
     "read_text",
     "schedule",
+    "shuffled",
+    "split",
     "transfer_learning",
     "updater",
     "validate_datasets",

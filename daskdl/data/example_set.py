@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.checks import check_count
 from daskdl.data.files import open_input, write_output
@@ -28,6 +29,10 @@ class ExampleSet(ABC):
     def slice(self: E, start: int, stop: int) -> E:
         """Return the examples from `start` to `stop` (exclusive) as views."""
         return self._take(slice(start, stop))
+
+    def take(self: E, rows: NDArray[np.int64]) -> E:
+        """Return the examples with these numbers, in this order, as a copy."""
+        return self._take(rows)
 
     def batches(self: E, batch_size: int) -> Iterator[E]:
         """Yield the examples in order, `batch_size` at a time; the last may be short.

@@ -24,7 +24,14 @@ from daskdl.data.sources.partition import LoadedRows, Partition, Source
 from daskdl.data.time_series import Alignment
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 
-__all__ = ["PreProcessedPartition", "keep_features", "pre_processed", "pre_processors"]
+__all__ = [
+    "PreProcessedPartition",
+    "keep_features",
+    "pre_processed",
+    "pre_processors",
+    "stored_partition",
+    "with_stored",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +167,20 @@ def pre_processors(who: str, given: Any) -> tuple[Normalizer, ...]:
         made = (_made(who, "pre_processor", given),)
     _check_order(who, list(_flat(made)))
     return made
+
+
+def stored_partition(partition: Partition) -> Partition:
+    """Return what is loaded in front of preprocessors; without any, the partition."""
+    if isinstance(partition, PreProcessedPartition):
+        return partition.stored
+    return partition
+
+
+def with_stored(partition: Partition, stored: Partition) -> Partition:
+    """Return the preprocessors of a partition behind another one that is loaded."""
+    if isinstance(partition, PreProcessedPartition):
+        return PreProcessedPartition(stored, partition.through)
+    return stored
 
 
 def keep_features(through: Iterable[Normalizer]) -> bool:

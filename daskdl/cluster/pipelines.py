@@ -1,0 +1,317 @@
+"""Data pipelines: what is done with data before a network is trained on them.
+
+They take whatever a source opens, and a client for tasks on a cluster, one a partition.
+Without a client everything runs in this process, with the same results.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from distributed import Client
+
+from daskdl.checks import check_count, check_whole
+from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.enough_workers import enough_workers, log_waiting
+from daskdl.cluster.log_filters import reported_by_client
+from daskdl.cluster.plain_tasks import NO_WORKER_TIMEOUT_S, run_tasks
+from daskdl.data.classes import ClassCounts, count_classes, merge_counts
+from daskdl.data.new_directory import new_directory
+from daskdl.data.shuffling import (
+    BUCKET_BYTES,
+    Scatter,
+    shuffle_plan,
+    shuffled_source,
+    size_of,
+)
+from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.data.split import check_fractions, count_for_split, split_source
+from daskdl.dl4j.datasets.file_batches import plan_file_batches
+from daskdl.errors import OptionError
+from daskdl.nn.fitting.preparation import given_options
+
+__all__ = ["class_counts", "create_file_batches", "shuffled", "split"]
+
+R = TypeVar("R")
+
+
+def split(
+    data: Any,
+    fractions: Sequence[float],
+    *,
+    seed: int,
+    stratify: bool = False,
+    client: Client | None = None,
+    options: SourceOptions | None = None,
+    **source_options: Any,
+) -> list[Source]:
+    """Split data into parts at random, such as training and test data.
+
+    Parameters
+    ----------
+    data
+        What :func:`open_source` takes.
+    fractions : sequence of float
+        Of the examples that each part gets; they add up to 1.
+    seed : int
+        Decides, with its position in the data, which part an example is in: neither the
+        partitions of the data nor workers matter.
+    stratify : bool
+        Give each part its fraction of every class.
+    client : Client, optional
+        Of a cluster that counts, a task a partition.
+    options : SourceOptions, optional
+        How `data` are stored. Single options can be given by name.
+
+    Returns
+    -------
+    list of Source
+        One a part, to be given wherever data are. Each example is in exactly one, in
+        the order in which it is stored, and no part is off its fraction by a whole
+        example; with `stratify` no class in it is.
+
+    Raises
+    ------
+    OptionError
+        If the fractions do not add up to 1, or an option is unknown.
+    DataError
+        If there is no example; with `stratify`, if labels are not one class an example.
+
+    Notes
+    -----
+    Nothing is copied. Data are read once to be counted (not where their rows are known,
+    as in Parquet, unless classes matter), and each part reads all of them and keeps
+    what is its own. Minibatches that are stored as such are cut apart.
+    """
+    who = "split"
+    check_whole(who, "seed", seed)
+    ends = check_fractions(fractions)
+    source = open_source(data, given_options(who, options, source_options))
+    count = partial(count_for_split, stratify=stratify)
+    counts = _of_partitions(client, who, source, _each(count, source))
+    return split_source(source, ends, counts, seed=seed, stratify=stratify)
+
+
+def class_counts(
+    data: Any,
+    *,
+    client: Client | None = None,
+    options: SourceOptions | None = None,
+    **source_options: Any,
+) -> ClassCounts:
+    """Count the examples of each class.
+
+    Parameters
+    ----------
+    data
+        What :func:`open_source` takes. Labels are one-hot rows or numbers of classes.
+    client : Client, optional
+        Of a cluster that counts, a task a partition.
+    options : SourceOptions, optional
+        How `data` are stored. Single options can be given by name.
+
+    Returns
+    -------
+    ClassCounts
+        With `counts`, and `weights` for a loss.
+
+    Raises
+    ------
+    DataError
+        If labels are not one class an example.
+    """
+    who = "class_counts"
+    source = open_source(data, given_options(who, options, source_options))
+    each = _of_partitions(client, who, source, _each(count_classes, source))
+    return ClassCounts(merge_counts(each), source.class_names)
+
+
+def shuffled(
+    data: Any,
+    directory: str | os.PathLike[str],
+    *,
+    seed: int,
+    bucket_bytes: int = BUCKET_BYTES,
+    client: Client | None = None,
+    options: SourceOptions | None = None,
+    **source_options: Any,
+) -> Source:
+    """Shuffle examples across all files, however many there are.
+
+    Parameters
+    ----------
+    data
+        What :func:`open_source` takes, without keys.
+    directory : str or path
+        To make, with room for all examples; on a cluster one that all workers reach.
+        The source that is returned reads from it: remove it when that is done with.
+    seed : int
+        Decides the order, which neither the partitions of the data nor workers change.
+    bucket_bytes : int
+        What is put in order at a time. A worker takes some three times as much; larger
+        buckets make fewer files, and fewer pieces in them.
+    client : Client, optional
+        Of a cluster that reads and writes, a task a partition.
+    options : SourceOptions, optional
+        How `data` are stored. Single options can be given by name.
+
+    Returns
+    -------
+    Source
+        Of buckets: give it wherever data are, or to what writes minibatches.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown, or names keys.
+    OutputExistsError
+        If there is something at `directory`.
+    DataError
+        If there is no example, or the data cannot be read. Nothing is left then.
+
+    Notes
+    -----
+    Data are read twice, once to be counted, and written once. DL4J's
+    ``SparkUtils.shuffleExamples`` gives each example a random partition and mixes none
+    within it.
+    """
+    who = "shuffled"
+    check_whole(who, "seed", seed)
+    check_count(who, "bucket_bytes", bucket_bytes)
+    wanted = given_options(who, options, source_options)
+    if wanted.key is not None:
+        raise OptionError(
+            f"{who}: key must be None, since the files that are written have no place "
+            f"for keys, got {wanted.key!r}. Leave it out."
+        )
+    source = open_source(data, wanted)
+    with new_directory(directory, wanted.storage_options) as url:
+        sizes = _of_partitions(client, who, source, _each(size_of, source))
+        plan = shuffle_plan(source, sizes, seed=seed, bucket_bytes=bucket_bytes)
+        scatter = Scatter(plan, url, bucket_bytes, wanted.storage_options)
+        starts = accumulate((size.rows for size in sizes[:-1]), initial=0)
+        numbered = enumerate(zip(source.partitions, starts, strict=True))
+        passes = [partial(scatter.write, one, n, start) for n, (one, start) in numbered]
+        files = _of_partitions(client, who, source, passes)
+    joined = [one for of_partition in files for one in of_partition]
+    return shuffled_source(source, scatter, joined, seed=seed)
+
+
+def create_file_batches(
+    directory: str | os.PathLike[str],
+    path_or_url: str | os.PathLike[str],
+    *,
+    batch_size: int,
+    seed: int,
+    extensions: Sequence[str] | None = None,
+    recursive: bool = True,
+    storage_options: dict[str, Any] | None = None,
+    client: Client | None = None,
+) -> list[str]:
+    """Bundle many small files, such as images, in zips of some each.
+
+    Parameters
+    ----------
+    directory : str or path
+        With the files, on any store. Names that begin with ``_`` or ``.`` are skipped.
+    path_or_url : str or path
+        Directory to make, of another store if you like.
+    batch_size : int
+        Files of a zip; the last one may have fewer.
+    seed : int
+        Decides the order in which files come into zips.
+    extensions : sequence of str, optional
+        Take only files whose names end so.
+    recursive : bool
+        Take files of directories below, too.
+    storage_options : dict, optional
+        Handed to the file systems.
+    client : Client, optional
+        Of a cluster that writes, a task a zip.
+
+    Returns
+    -------
+    list of str
+        The zips, in order.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If there is no file.
+    OutputExistsError
+        If there is something at `path_or_url`.
+
+    References
+    ----------
+    ``SparkDataUtils.createFileBatchesLocal`` and ``createFileBatchesSpark`` of
+    Deeplearning4j 1.0.0-M2.1, which name zips at random.
+    """
+    who = "create_file_batches"
+    check_whole(who, "seed", seed)
+    planned = plan_file_batches(
+        directory,
+        batch_size=batch_size,
+        seed=seed,
+        extensions=extensions,
+        recursive=recursive,
+        storage_options=storage_options,
+    )
+    with new_directory(path_or_url, dict(storage_options or {})) as url:
+        tasks = [
+            partial(batch.write, f"{url}/batch_{number:05d}.zip")
+            for number, batch in enumerate(planned)
+        ]
+        return _run(client, who, tasks)
+
+
+def _each(function: Callable[[Partition], R], source: Source) -> list[Callable[[], R]]:
+    return [partial(function, partition) for partition in source.partitions]
+
+
+def _of_partitions(
+    client: Client | None,
+    who: str,
+    source: Source,
+    tasks: Sequence[Callable[[], R]],
+) -> list[R]:
+    """Return the results of tasks, one for each partition of the source."""
+    # What is in memory here would only be carried to workers and back.
+    where = None if source.in_memory else client
+    return _run(where, who, tasks, source.partitions)
+
+
+def _run(
+    client: Client | None,
+    who: str,
+    tasks: Sequence[Callable[[], R]],
+    read: Sequence[Partition] = (),
+) -> list[R]:
+    """Return the results of tasks, in order; `read` is what each reads."""
+    if client is None:
+        return [task() for task in tasks]
+    if not hasattr(client, "submit"):
+        raise OptionError(
+            f"{who}: client must be a distributed.Client, got {type(client).__name__}."
+        )
+
+    def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
+        these = [tasks[number] for number in numbers]
+        futures: list[Any] = client.map(run_one, these, pure=False, workers=workers)
+        return futures
+
+    advice = "Start it, and try again."
+    timeout_s = NO_WORKER_TIMEOUT_S
+    with (
+        scheduler_must_answer(client, who, advice),
+        enough_workers(client, None, None, timeout_s, log_waiting),
+    ):
+        return run_tasks(client, who, len(tasks), submit, scanned=read)
+
+
+@reported_by_client
+def run_one(task: Callable[[], R]) -> R:
+    """Do what a partial function holds. Runs as a Dask task."""
+    return task()

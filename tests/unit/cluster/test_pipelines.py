@@ -1,0 +1,92 @@
+"""Pipelines with a client: tasks, and what comes out without one."""
+
+import numpy as np
+import pytest
+
+import daskdl
+from daskdl import DataSet
+from daskdl.errors import OptionError
+from tests.unit.bridge.table_files import write_parquet
+from tests.unit.cluster.inline_client import InlineClient
+
+OPTIONS = {"features": "x", "label": "y", "n_classes": 3}
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Two files, which are two partitions at least."""
+    for part in range(2):
+        x = np.arange(part * 50, part * 50 + 50, dtype="float64")
+        name = f"part-{part:05d}.parquet"
+        (tmp_path / "table").mkdir(exist_ok=True)
+        write_parquet(tmp_path / "table" / name, {"x": x, "y": x.astype(int) % 3})
+    (tmp_path / "table" / "_SUCCESS").touch()
+    return str(tmp_path / "table")
+
+
+def features(source):
+    blocks = [one.load().features[:, 0] for one in source.partitions]
+    return np.concatenate(blocks).tolist()
+
+
+def test_a_split_is_counted_by_tasks(table):
+    client = InlineClient()
+    found = daskdl.split(
+        table, (0.8, 0.2), seed=3, stratify=True, client=client, **OPTIONS
+    )
+    assert client.submitted == 2
+    here = daskdl.split(table, (0.8, 0.2), seed=3, stratify=True, **OPTIONS)
+    assert [features(part) for part in found] == [features(part) for part in here]
+
+
+def test_classes_are_counted_by_tasks(table):
+    client = InlineClient()
+    found = daskdl.class_counts(table, client=client, **OPTIONS)
+    assert client.submitted == 2
+    assert found.counts.tolist() == [34, 33, 33]
+
+
+def test_tasks_read_and_write_what_is_shuffled(table, tmp_path):
+    client = InlineClient()
+    found = daskdl.shuffled(table, tmp_path / "a", seed=3, client=client, **OPTIONS)
+    assert client.submitted == 4
+    here = daskdl.shuffled(table, tmp_path / "b", seed=3, **OPTIONS)
+    assert features(found) == features(here)
+
+
+def test_a_task_writes_a_zip(table, tmp_path):
+    client = InlineClient()
+    urls = daskdl.create_file_batches(
+        table, tmp_path / "out", batch_size=1, seed=3, client=client
+    )
+    assert client.submitted == len(urls) == 2
+
+
+def test_what_is_in_memory_stays_here():
+    client = InlineClient()
+    data = DataSet(np.zeros((4, 1)), np.eye(2)[[0, 1, 1, 1]])
+    assert daskdl.class_counts(data, client=client).counts.tolist() == [1, 3]
+    assert client.submitted == 0
+
+
+def test_a_client_is_one(table):
+    with pytest.raises(OptionError, match="class_counts: client must be a distributed"):
+        daskdl.class_counts(table, client="tcp://host:8786", **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda **seed: daskdl.split([], (0.5, 0.5), **seed),
+        lambda **seed: daskdl.shuffled([], "memory://x", **seed),
+        lambda **seed: daskdl.create_file_batches("a", "b", batch_size=1, **seed),
+    ],
+)
+def test_seeds_are_whole_numbers(function):
+    with pytest.raises(OptionError, match="seed must be a whole number >= 0, got -1"):
+        function(seed=-1)
+
+
+def test_unknown_options_are_refused(table):
+    with pytest.raises(OptionError, match="split: options must be those of split"):
+        daskdl.split(table, (0.5, 0.5), seed=3, lable="y")
