@@ -89,7 +89,7 @@ def split(
     who = "split"
     check_whole(who, "seed", seed)
     ends = check_fractions(fractions)
-    source = open_source(data, given_options(who, options, source_options))
+    source = _opened(who, data, given_options(who, options, source_options))
     count = partial(count_for_split, stratify=stratify)
     counts = _of_partitions(client, who, source, _each(count, source))
     return split_source(source, ends, counts, seed=seed, stratify=stratify)
@@ -124,7 +124,7 @@ def class_counts(
         If labels are not one class an example.
     """
     who = "class_counts"
-    source = open_source(data, given_options(who, options, source_options))
+    source = _opened(who, data, given_options(who, options, source_options))
     each = _of_partitions(client, who, source, _each(count_classes, source))
     return ClassCounts(merge_counts(each), source.class_names)
 
@@ -187,7 +187,7 @@ def shuffled(
             f"{who}: key must be None, since the files that are written have no place "
             f"for keys, got {wanted.key!r}. Leave it out."
         )
-    source = open_source(data, wanted)
+    source = _opened(who, data, wanted)
     with new_directory(directory, wanted.storage_options) as url:
         sizes = _of_partitions(client, who, source, _each(size_of, source))
         plan = shuffle_plan(source, sizes, seed=seed, bucket_bytes=bucket_bytes)
@@ -265,6 +265,19 @@ def create_file_batches(
             for number, batch in enumerate(planned)
         ]
         return _run(client, who, tasks)
+
+
+def _opened(who: str, data: Any, options: SourceOptions) -> Source:
+    source = open_source(data, options)
+    opened = source.options or options
+    given = {"keep": opened.keep, "handle_invalid": opened.handle_invalid}
+    for option, value in given.items():
+        if value not in (None, "error", "skip"):
+            raise OptionError(
+                f"{who}: {option} must be left out, got {value!r}: what stands beside "
+                "predictions is of the data as they are stored."
+            )
+    return source
 
 
 def _each(function: Callable[[Partition], R], source: Source) -> list[Callable[[], R]]:

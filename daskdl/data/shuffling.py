@@ -25,6 +25,7 @@ from daskdl.data.pairs import Examples
 from daskdl.data.permutation import Permutation
 from daskdl.data.pre_processors.partition import stored_partition, with_stored
 from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.time_series import Alignment
 from daskdl.errors import DataError
 
 __all__ = [
@@ -153,15 +154,15 @@ class Scatter:
             held.append((block, self.plan.buckets(start, block.num_examples)))
             start += block.num_examples
             if sum(one.nbytes for one, _ in held) >= self.buffer_bytes:
-                files.append(self._file(partition.name, held, number, len(files)))
+                files.append(self._file(partition, held, number, len(files)))
                 held = []
         if held:
-            files.append(self._file(partition.name, held, number, len(files)))
+            files.append(self._file(partition, held, number, len(files)))
         return files
 
     def _file(
         self,
-        name: str,
+        partition: Partition,
         held: Sequence[tuple[Examples, NDArray[np.int64]]],
         number: int,
         index: int,
@@ -172,7 +173,7 @@ class Scatter:
         def write(stream: BinaryIO) -> None:
             starts[0] = 0
             for bucket in range(self.plan.n_buckets):
-                piece = _piece(name, held, bucket)
+                piece = _piece(partition, held, bucket)
                 starts[bucket + 1] = starts[bucket] + stream.write(piece)
 
         # A worker that was given up may have been here before, with the same bytes.
@@ -195,6 +196,8 @@ class BucketPartition(Partition):
         Whether they are of a MultiDataSet.
     storage_options : dict
         Handed to the file system.
+    align : {"start", "end", "equal_length"}, or None
+        Of the time series in them; see `Partition`.
     """
 
     name: str
@@ -203,6 +206,7 @@ class BucketPartition(Partition):
     pieces: tuple[tuple[str, int, int], ...]
     multi: bool
     storage_options: dict[str, Any]
+    align: Alignment | None = None
 
     @property
     def rows(self) -> int:  # type: ignore[override]
@@ -212,7 +216,8 @@ class BucketPartition(Partition):
     def load(self) -> Examples:
         """Return the examples in their random order; see `Partition.load`."""
         parts = [self._read(*piece) for piece in self.pieces]
-        examples = joined_examples(parts, [url for url, _, _ in self.pieces])
+        urls = [url for url, _, _ in self.pieces]
+        examples = joined_examples(parts, urls, self.align)
         if examples.num_examples != self.rows:
             raise DataError(
                 f"{self.name}: must hold {self.rows} examples as they were counted, "
@@ -295,6 +300,7 @@ def shuffled_source(
                 _pieces(files, bucket),
                 files[0].multi,
                 scatter.storage_options,
+                source.partitions[0].align,
             ),
         )
         for bucket in range(scatter.plan.n_buckets)
@@ -312,14 +318,17 @@ def _pieces(
 
 
 def _piece(
-    name: str, held: Sequence[tuple[Examples, NDArray[np.int64]]], bucket: int
+    partition: Partition,
+    held: Sequence[tuple[Examples, NDArray[np.int64]]],
+    bucket: int,
 ) -> bytes:
     """Return the stored form of the examples of a bucket; nothing if there is none."""
     taken = [block.take(np.flatnonzero(where == bucket)) for block, where in held]
     filled = [one for one in taken if one.num_examples]
     stored = io.BytesIO()
     if filled:
-        joined_examples(filled, [name] * len(filled)).write_to(stored)
+        names = [partition.name] * len(filled)
+        joined_examples(filled, names, partition.align).write_to(stored)
     return stored.getvalue()
 
 

@@ -20,7 +20,8 @@ from daskdl.data.classes import classes_of_examples, count_classes
 from daskdl.data.pairs import Examples
 from daskdl.data.permutation import Permutation
 from daskdl.data.pre_processors.partition import stored_partition, with_stored
-from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.partition import LoadedRows, Partition, Source
+from daskdl.data.time_series import Alignment
 from daskdl.errors import DataError, OptionError
 
 __all__ = ["SplitPartition", "check_fractions", "count_for_split", "split_source"]
@@ -93,6 +94,11 @@ class SplitPartition(Partition):
         """What is said of the stored partition, for messages."""
         return self.stored.too_large
 
+    @property
+    def align(self) -> Alignment | None:  # type: ignore[override]
+        """Alignment of the stored time series."""
+        return self.stored.align
+
     def load(self) -> Examples:
         """Return the examples of the part; see `Partition.load`."""
         examples = self.stored.load()
@@ -100,13 +106,18 @@ class SplitPartition(Partition):
 
     def load_blocks(self) -> Iterator[Examples]:
         """Yield blocks of the examples of the part; see `Partition.load_blocks`."""
-        seen = self.before.copy()
-        for block in self.stored.load_blocks():
-            yield block.take(self._own_rows(block, seen))
+        yield from (rows.examples for rows in self.load_rows())
 
-    def stored_keys(self, keys: Any) -> Any:
+    def load_rows(self) -> Iterator[LoadedRows]:
+        """Yield rows of the part, each with all that were left out where it stands."""
+        seen = self.before.copy()
+        for rows in self.stored.load_rows():
+            own = rows.examples.take(self._own_rows(rows.examples, seen))
+            yield LoadedRows(own, rows.skipped, keys=own.keys)
+
+    def stored_keys(self, keys: Any, number: int = 0) -> Any:
         """Return the keys as they are stored; see `Partition.stored_keys`."""
-        return self.stored.stored_keys(keys)
+        return self.stored.stored_keys(keys, number)
 
     def for_training(self, examples: Any, epoch: int, index: int) -> Any:
         """Return a minibatch for training; see `Partition.for_training`."""

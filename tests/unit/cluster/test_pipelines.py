@@ -90,3 +90,14 @@ def test_seeds_are_whole_numbers(function):
 def test_unknown_options_are_refused(table):
     with pytest.raises(OptionError, match="split: options must be those of split"):
         daskdl.split(table, (0.5, 0.5), seed=3, lable="y")
+
+
+@pytest.mark.parametrize(
+    "option", [{"keep": "y"}, {"handle_invalid": "keep"}], ids=["keep", "invalid"]
+)
+def test_what_is_for_predictions_is_refused(table, option):
+    (name,) = option
+    with pytest.raises(OptionError, match=f"split: {name} must be left out"):
+        daskdl.split(
+            table, (0.5, 0.5), seed=3, features="x", require_labels=False, **option
+        )

@@ -10,6 +10,7 @@ import daskdl
 from daskdl import DataSet, MultiDataSet, shuffled
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.errors import DataError, OptionError, OutputExistsError
+from tests.unit.bridge.table_files import write_parquet
 
 # A row of a float32 feature and label.
 ROW_BYTES = 8
@@ -99,6 +100,27 @@ def test_series_keep_their_masks(tmp_path):
     (loaded,) = [one.load() for one in source.partitions]
     lengths = loaded.features[:, 0, 0]
     np.testing.assert_array_equal(loaded.features_mask.sum(axis=1), lengths)
+
+
+def test_series_stay_at_the_end_where_they_stood_there(tmp_path):
+    """Those of two files, which are padded once more where they meet."""
+    for part, rows in enumerate(([[1.0], [2.0, 2.0]], [[3.0, 3.0, 3.0]])):
+        columns = {"x": rows, "y": [0] * len(rows)}
+        write_parquet(tmp_path / f"{part}.parquet", columns)
+    source = shuffled(
+        [str(tmp_path / f"{part}.parquet") for part in range(2)],
+        tmp_path / "s",
+        seed=3,
+        features="x",
+        label="y",
+        n_classes=2,
+        align="end",
+    )
+    (partition,) = source.partitions
+    loaded = partition.load()
+    np.testing.assert_array_equal(loaded.features_mask[:, -1], [1, 1, 1])
+    assert sorted(loaded.features[:, 0, -1]) == [1, 2, 3]
+    assert partition.align == "end"
 
 
 def test_multi_data_sets_are_shuffled(tmp_path):

@@ -182,3 +182,22 @@ def test_data_that_grew_are_refused():
     )
     with pytest.raises(DataError, match=r"got more than 5 in the whole source\. Split"):
         grown.load()
+
+
+def test_rows_that_are_skipped_are_in_no_part(tmp_path):
+    rows = {"x": [0.0, None, 1.0, 2.0, None, 3.0], "y": [0, 1, 0, 1, 0, 1]}
+    path = write_parquet(tmp_path / "x.parquet", rows)
+    options = {"features": "x", "label": "y", "n_classes": 2, "handle_invalid": "skip"}
+    parts = split(path, (0.5, 0.5), seed=3, **options)
+    assert sorted(n for part in parts for n in numbers(part)) == [0, 1, 2, 3]
+    assert [len(numbers(part)) for part in parts] == [2, 2]
+    (skipped,) = (rows.skipped for rows in parts[0].partitions[0].load_rows())
+    assert skipped == 2
+
+
+def test_series_stay_where_they_stand(tmp_path):
+    rows = {"x": [[1.0], [1.0, 2.0], [1.0, 2.0, 3.0]], "y": [0, 1, 0]}
+    path = write_parquet(tmp_path / "x.parquet", rows)
+    options = {"features": "x", "label": "y", "n_classes": 2, "align": "end"}
+    parts = split(path, (0.5, 0.5), seed=3, **options)
+    assert {one.align for part in parts for one in part.partitions} == {"end"}
