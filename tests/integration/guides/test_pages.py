@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from distributed import Client
+from PIL import Image
 
 import daskdl as dl
 from tests.guide_blocks import ROOT, blocks, commands
@@ -83,10 +84,28 @@ def write_files(page, network, examples):
         rows = np.column_stack([np.arange(8), examples.features[:8]]).tolist()
         lines = [header, *(";".join(f"{cell:g}" for cell in row) for row in rows)]
         Path("digits.csv").write_text("\n".join(lines))
+    if page == "docs/guide/preparing-data.md":
+        write_stored_forms()
     if page == "docs/guide/transfer-learning.md":
         network.save("hdfs/models/digits.zip", format="dl4j")
     if page == "docs/guide/models.md":
         network.save("hdfs/models/digits.safetensors")
+
+
+def write_stored_forms():
+    """Write a table, series in files of their own, and a directory of images."""
+    rows = [f"{n / 10},{n / 100},{n % 3}" for n in range(30)]
+    Path("flowers.csv").write_text("\n".join(["f0,f1,species", *rows]))
+    Path("series").mkdir()
+    for number in range(6):
+        steps = np.full((2 + number, 3), number)
+        np.savetxt(f"series/steps_{number}.csv", steps, delimiter=",")
+        np.savetxt(f"series/labels_{number}.csv", [number % 2])
+    for number in range(10):
+        folder = Path("images", ("cat", "dog")[number % 2])
+        folder.mkdir(parents=True, exist_ok=True)
+        pixels = np.full((4, 4, 3), number % 2, "uint8")
+        Image.fromarray(pixels).save(folder / f"{number}.png")
 
 
 @pytest.fixture
@@ -145,6 +164,7 @@ CLAIMING = {
     "docs/guide/data.md",
     "docs/guide/dl4j.md",
     "docs/guide/models.md",
+    "docs/guide/preparing-data.md",
     "docs/guide/python.md",
     "docs/guide/quick-start.md",
     "docs/guide/transfer-learning.md",
@@ -220,6 +240,35 @@ def test_data_are_read_as_the_options_say(page, place):
     assert list(inspected["columns"])[:2] == ["id", "f0"]
     written = pq.read_table(place.text("/tmp/of-digits"))
     assert sorted(written["id"].to_pylist()) == [str(number) for number in range(8)]
+
+
+@on("docs/guide/preparing-data.md")
+def test_prepared_data_are_what_the_page_says(page, place):
+    assert page["examples"].labels.argmax(axis=1).tolist() == [0, 1, 2] * 10
+    assert page["counts"].counts.tolist() == [10, 10, 10]
+    parts = page["train"], page["test"]
+    sizes = [sum(len(one.load()) for one in part.partitions) for part in parts]
+    assert sizes == [24, 6]
+    # The one label of each series stands at its end.
+    assert page["padded"].labels_mask.tolist() == [[0] * 6 + [1]] * 6
+
+
+@on("docs/guide/preparing-data.md")
+def test_files_are_mixed_and_bundled(page, place):
+    batches = [dl.DataSet.load(url) for url in page["urls"]]
+    assert [len(one) for one in batches] == [32] * 44 + [29]
+    stored = dl.open_source(str(place.folder / "hdfs" / "train"))
+    whole = dl.DataSet.merge([one.load() for one in stored.partitions])
+    mixed = np.concatenate([one.features for one in batches])
+    np.testing.assert_array_equal(
+        np.sort(mixed.sum(axis=1)), np.sort(whole.features.sum(axis=1))
+    )
+    assert not np.array_equal(mixed, whole.features)
+    first = page["first"]
+    np.testing.assert_array_equal(
+        first.features.mean(axis=(1, 2, 3)), first.labels.argmax(axis=1)
+    )
+    assert len(page["zips"]) == 3
 
 
 @on("docs/guide/models.md")
