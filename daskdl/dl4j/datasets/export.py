@@ -11,7 +11,6 @@ directory.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from daskdl.checks import check_count
@@ -20,11 +19,10 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.retries import BROKEN
+from daskdl.data.new_directory import new_directory
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions, open_source
-from daskdl.data.store import entries_of, kind_of, remove
-from daskdl.errors import OptionError, OutputExistsError
+from daskdl.errors import OptionError
 from daskdl.nn.fitting.preparation import given_options
 
 __all__ = ["export_datasets"]
@@ -83,18 +81,9 @@ def export_datasets(
             f"{wanted.key!r}. Leave it out."
         )
     source = open_source(data, wanted)
-    fs, path = filesystem(path_or_url, wanted.storage_options)
-    if kind_of(fs, path) == "file" or entries_of(fs, path):
-        raise OutputExistsError(
-            f"{path_or_url}: must not exist yet, got something there. Choose another "
-            "directory, or remove it."
-        )
-    try:
+    with new_directory(path_or_url, wanted.storage_options):
+        fs, path = filesystem(path_or_url, wanted.storage_options)
         return _export(source, fs, path, batch_size, wanted.storage_options)
-    except BaseException:
-        with suppress(*BROKEN):
-            remove(fs, path, recursive=True)
-        raise
 
 
 def _export(
@@ -133,7 +122,7 @@ def _minibatches(source: Source, batch_size: int) -> Iterator[DataSet | MultiDat
                 held.append(taken)
                 names.append(partition.name)
                 if not missing:
-                    yield joined_examples(held, names)
+                    yield joined_examples(held, names, source.partitions[0].align)
                     held, names, missing = [], [], batch_size
     if held:
-        yield joined_examples(held, names)
+        yield joined_examples(held, names, source.partitions[0].align)

@@ -8,7 +8,7 @@ import pytest
 import daskdl
 from daskdl import DataSet, MultiDataSet, SourceOptions, export_datasets
 from daskdl.errors import DataError, OptionError, OutputExistsError
-from tests.unit.bridge.table_files import write_text
+from tests.unit.bridge.table_files import write_parquet, write_text
 
 
 def dataset(start, n_rows):
@@ -107,3 +107,19 @@ def test_bad_options_are_refused_before_anything_is_made(tmp_path, options, mess
     with pytest.raises(OptionError, match=message.replace("?", r"\?")):
         export_datasets([dataset(0, 1)], f"{tmp_path}/out", **options)
     assert not (tmp_path / "out").exists()
+
+
+def test_series_of_several_files_stand_at_the_same_end(tmp_path):
+    for part, steps in enumerate(([1.0], [2.0, 2.0])):
+        write_parquet(tmp_path / f"{part}.parquet", {"x": [steps], "y": [0]})
+    (url,) = export_datasets(
+        [f"{tmp_path}/{part}.parquet" for part in range(2)],
+        f"{tmp_path}/out",
+        batch_size=2,
+        features="x",
+        label="y",
+        n_classes=2,
+        align="end",
+    )
+    (batch,) = loaded([url])
+    np.testing.assert_array_equal(batch.features_mask, [[0, 1], [1, 1]])
