@@ -84,7 +84,8 @@ def split(
     -----
     Nothing is copied. Data are read once to be counted (not where their rows are known,
     as in Parquet, unless classes matter), and each part reads all of them and keeps
-    what is its own. Minibatches that are stored as such are cut apart.
+    what is its own. Minibatches that are stored as such are cut apart. Rows that
+    ``handle_invalid="skip"`` leaves out are in no part, and counted by each.
     """
     who = "split"
     check_whole(who, "seed", seed)
@@ -151,7 +152,7 @@ def shuffled(
     seed : int
         Decides the order, which neither the partitions of the data nor workers change.
     bucket_bytes : int
-        What is put in order at a time. A worker takes some three times as much; larger
+        What is put in order at a time. A worker takes some four times as much; larger
         buckets make fewer files, and fewer pieces in them.
     client : Client, optional
         Of a cluster that reads and writes, a task a partition.

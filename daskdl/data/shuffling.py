@@ -38,8 +38,8 @@ __all__ = [
     "size_of",
 ]
 
-# A bucket is in memory some three times while it is put in order: fits the smallest
-# worker. Twice as much makes half as many files, and a quarter of the pieces.
+# In memory a bucket takes some four times as much while it is put in order, which the
+# smallest worker has. Twice as much makes half the files, and a quarter of the pieces.
 BUCKET_BYTES = 64 << 20
 
 
