@@ -21,6 +21,7 @@ _HOMES = {
     "daskdl.cluster.pipelines": (
         "class_counts",
         "create_file_batches",
+        "export_parquet",
         "shuffled",
         "split",
     ),

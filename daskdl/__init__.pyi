@@ -13,6 +13,7 @@ from daskdl.cluster.masters.options import (
 from daskdl.cluster.pipelines import (
     class_counts,
     create_file_batches,
+    export_parquet,
     shuffled,
     split,
 )
@@ -595,6 +596,7 @@ __all__ = [
     "delete_invalid_datasets",
     "export_datasets",
     "export_onnx",
+    "export_parquet",
     "features_of",
     "fit",
     "layer",

@@ -13,10 +13,7 @@ from typing import Any, TypeVar
 from distributed import Client
 
 from daskdl.checks import check_count, check_whole
-from daskdl.cluster.connection import scheduler_must_answer
-from daskdl.cluster.enough_workers import enough_workers, log_waiting
-from daskdl.cluster.log_filters import reported_by_client
-from daskdl.cluster.plain_tasks import NO_WORKER_TIMEOUT_S, run_tasks
+from daskdl.cluster.partition_tasks import run_each, run_for_partitions
 from daskdl.data.classes import ClassCounts, count_classes, merge_counts
 from daskdl.data.new_directory import new_directory
 from daskdl.data.shuffling import (
@@ -26,14 +23,22 @@ from daskdl.data.shuffling import (
     shuffled_source,
     size_of,
 )
+from daskdl.data.sinks import open_sink
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.data.split import check_fractions, count_for_split, split_source
+from daskdl.data.written_examples import write_parts
 from daskdl.dl4j.datasets.file_batches import plan_file_batches
 from daskdl.errors import OptionError
 from daskdl.nn.fitting.preparation import given_options
 
-__all__ = ["class_counts", "create_file_batches", "shuffled", "split"]
+__all__ = [
+    "class_counts",
+    "create_file_batches",
+    "export_parquet",
+    "shuffled",
+    "split",
+]
 
 R = TypeVar("R")
 
@@ -92,7 +97,7 @@ def split(
     ends = check_fractions(fractions)
     source = _opened(who, data, given_options(who, options, source_options))
     count = partial(count_for_split, stratify=stratify)
-    counts = _of_partitions(client, who, source, _each(count, source))
+    counts = run_for_partitions(client, who, source, _each(count, source))
     return split_source(source, ends, counts, seed=seed, stratify=stratify)
 
 
@@ -126,7 +131,7 @@ def class_counts(
     """
     who = "class_counts"
     source = _opened(who, data, given_options(who, options, source_options))
-    each = _of_partitions(client, who, source, _each(count_classes, source))
+    each = run_for_partitions(client, who, source, _each(count_classes, source))
     return ClassCounts(merge_counts(each), source.class_names)
 
 
@@ -190,15 +195,87 @@ def shuffled(
         )
     source = _opened(who, data, wanted)
     with new_directory(directory, wanted.storage_options) as url:
-        sizes = _of_partitions(client, who, source, _each(size_of, source))
+        sizes = run_for_partitions(client, who, source, _each(size_of, source))
         plan = shuffle_plan(source, sizes, seed=seed, bucket_bytes=bucket_bytes)
         scatter = Scatter(plan, url, bucket_bytes, wanted.storage_options)
         starts = accumulate((size.rows for size in sizes[:-1]), initial=0)
         numbered = enumerate(zip(source.partitions, starts, strict=True))
         passes = [partial(scatter.write, one, n, start) for n, (one, start) in numbered]
-        files = _of_partitions(client, who, source, passes)
+        files = run_for_partitions(client, who, source, passes)
     joined = [one for of_partition in files for one in of_partition]
     return shuffled_source(source, scatter, joined, seed=seed)
+
+
+def export_parquet(
+    data: Any,
+    path_or_url: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    client: Client | None = None,
+    options: SourceOptions | None = None,
+    **source_options: Any,
+) -> list[str]:
+    """Write examples as a Parquet table that Spark and sources read.
+
+    Parameters
+    ----------
+    data
+        What :func:`open_source` takes: one input, at most one output, no masks.
+    path_or_url : str or path
+        Directory to make.
+    overwrite : bool
+        Replace what is there when all parts are written.
+    client : Client, optional
+        Of a cluster that writes, a task a partition.
+    options : SourceOptions, optional
+        How `data` are stored. Single options can be given by name.
+
+    Returns
+    -------
+    list of str
+        The part files, in order, each of some blocks of a partition.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown, or the key is of several columns or named so.
+    OutputExistsError
+        If there is something at `path_or_url` and `overwrite` is False.
+    DataError
+        If the data cannot be read, have masks, or are of several inputs or outputs.
+        What was there before is there then.
+
+    Notes
+    -----
+    The columns are ``features``, a vector of Spark, flat if examples have more axes;
+    ``label``, a number, or a vector where there are several, as one-hot rows are; and
+    that of the keys by its name, ``key`` where data in memory have some.
+    """
+    who = "export_parquet"
+    wanted = given_options(who, options, source_options)
+    source = _opened(who, data, wanted)
+    key = (source.options or wanted).key or "key"
+    if not isinstance(key, str) or key in ("features", "label"):
+        raise OptionError(
+            f"{who}: key must be one column of another name than 'features' and "
+            f"'label', which are written, got {key!r}."
+        )
+    sink = open_sink(
+        os.fspath(path_or_url),
+        overwrite=overwrite,
+        storage_options=wanted.storage_options,
+    )
+    try:
+        sink.prepare()
+        tasks = [
+            partial(write_parts, sink, number, partition, key)
+            for number, partition in enumerate(source.partitions)
+        ]
+        written = run_for_partitions(client, who, source, tasks)
+        return sink.commit([path for of_partition in written for path in of_partition])
+    except BaseException:
+        sink.abort()
+        raise
 
 
 def create_file_batches(
@@ -265,7 +342,7 @@ def create_file_batches(
             partial(batch.write, f"{url}/batch_{number:05d}.zip")
             for number, batch in enumerate(planned)
         ]
-        return _run(client, who, tasks)
+        return run_each(client, who, tasks)
 
 
 def _opened(who: str, data: Any, options: SourceOptions) -> Source:
@@ -283,49 +360,3 @@ def _opened(who: str, data: Any, options: SourceOptions) -> Source:
 
 def _each(function: Callable[[Partition], R], source: Source) -> list[Callable[[], R]]:
     return [partial(function, partition) for partition in source.partitions]
-
-
-def _of_partitions(
-    client: Client | None,
-    who: str,
-    source: Source,
-    tasks: Sequence[Callable[[], R]],
-) -> list[R]:
-    """Return the results of tasks, one for each partition of the source."""
-    # What is in memory here would only be carried to workers and back.
-    where = None if source.in_memory else client
-    return _run(where, who, tasks, source.partitions)
-
-
-def _run(
-    client: Client | None,
-    who: str,
-    tasks: Sequence[Callable[[], R]],
-    read: Sequence[Partition] = (),
-) -> list[R]:
-    """Return the results of tasks, in order; `read` is what each reads."""
-    if client is None:
-        return [task() for task in tasks]
-    if not hasattr(client, "submit"):
-        raise OptionError(
-            f"{who}: client must be a distributed.Client, got {type(client).__name__}."
-        )
-
-    def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
-        these = [tasks[number] for number in numbers]
-        futures: list[Any] = client.map(run_one, these, pure=False, workers=workers)
-        return futures
-
-    advice = "Start it, and try again."
-    timeout_s = NO_WORKER_TIMEOUT_S
-    with (
-        scheduler_must_answer(client, who, advice),
-        enough_workers(client, None, None, timeout_s, log_waiting),
-    ):
-        return run_tasks(client, who, len(tasks), submit, scanned=read)
-
-
-@reported_by_client
-def run_one(task: Callable[[], R]) -> R:
-    """Do what a partial function holds. Runs as a Dask task."""
-    return task()

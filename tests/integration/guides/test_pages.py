@@ -264,6 +264,7 @@ def test_files_are_mixed_and_bundled(page, place):
         np.sort(mixed.sum(axis=1)), np.sort(whole.features.sum(axis=1))
     )
     assert not np.array_equal(mixed, whole.features)
+    assert sum(pq.read_metadata(part).num_rows for part in page["parts"]) == 1437
     first = page["first"]
     np.testing.assert_array_equal(
         first.features.mean(axis=(1, 2, 3)), first.labels.argmax(axis=1)

@@ -54,6 +54,12 @@ def test_tasks_read_and_write_what_is_shuffled(table, tmp_path):
     assert features(found) == features(here)
 
 
+def test_a_task_writes_the_parts_of_a_partition(table, tmp_path):
+    client = InlineClient()
+    paths = daskdl.export_parquet(table, tmp_path / "out", client=client, **OPTIONS)
+    assert client.submitted == len(paths) == 2
+
+
 def test_a_task_writes_a_zip(table, tmp_path):
     client = InlineClient()
     urls = daskdl.create_file_batches(
