@@ -29,32 +29,30 @@ __all__ = ["SplitPartition", "check_fractions", "count_for_split", "split_source
 _Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _ClassSplit:
-    """Which examples of a class belong to which part."""
-
-    permutation: Permutation
-    # Part k has the places from ends[k - 1] on, before ends[k].
-    ends: tuple[int, ...]
-
-    def parts(self, positions: _Counts) -> _Counts:
-        """Return the part of each position among the examples of the class."""
-        places = self.permutation.places(positions)
-        return np.searchsorted(self.ends, places, side="right")
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _SplitPlan:
-    """What all partitions of a split know."""
+    """What all partitions of a split know; small however many classes there are."""
 
     seed: int
-    # One a class; a single one if classes do not matter.
-    splits: tuple[_ClassSplit, ...]
+    # Where each part ends, as a fraction of all examples.
+    ends: tuple[float, ...]
+    # Examples of each class; a single number if classes do not matter.
+    totals: _Counts
     stratify: bool
 
     def named(self, name: str, part: int) -> str:
         """Return a name for messages, and for runs that go on with the same data."""
         return f"{name} (part {part} of a split with seed {self.seed})"
+
+    def parts(self, number: int, positions: _Counts) -> _Counts:
+        """Return the part of each position among the examples of a class."""
+        total = int(self.totals[number])
+        # One number moves all ends, so that sizes are exact within one and no part
+        # gains from rounding where classes are small.
+        moved = stream(self.seed, "split", "ends", number).random()
+        places = [int(end * total + moved) for end in self.ends[:-1]]
+        permutation = Permutation.drawn(total, self.seed, "split", number)
+        return np.searchsorted(places, permutation.places(positions), side="right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,14 +128,14 @@ class SplitPartition(Partition):
         for number in np.unique(classes).tolist():
             rows = np.flatnonzero(classes == number)
             self._check_counted(number, seen, len(rows))
-            split = self.plan.splits[number]
-            parts[rows] = split.parts(seen[number] + np.arange(len(rows)))
+            positions = seen[number] + np.arange(len(rows))
+            parts[rows] = self.plan.parts(number, positions)
             seen[number] += len(rows)
         return np.flatnonzero(parts == self.part)
 
     def _check_counted(self, number: int, seen: _Counts, n_rows: int) -> None:
-        splits = self.plan.splits
-        size = splits[number].permutation.size if number < len(splits) else 0
+        totals = self.plan.totals
+        size = int(totals[number]) if number < len(totals) else 0
         if not size or seen[number] + n_rows > size:
             of_class = f" of class {number}" if self.plan.stratify else ""
             raise DataError(
@@ -226,11 +224,7 @@ def split_source(
         raise DataError(
             f"{source.name}: must hold at least one example to be split, got none."
         )
-    splits = tuple(
-        _class_split(total, ends, seed, number)
-        for number, total in enumerate(before[-1].tolist())
-    )
-    plan = _SplitPlan(seed, splits, stratify)
+    plan = _SplitPlan(seed, tuple(ends), before[-1], stratify)
     return [_source_of(source, part, plan, before) for part in range(len(ends))]
 
 
@@ -242,17 +236,6 @@ def _source_of(source: Source, part: int, plan: _SplitPlan, before: _Counts) -> 
     name = plan.named(source.name, part)
     # Minibatches that are stored are cut apart.
     return replace(source, name=name, partitions=partitions, minibatches=False)
-
-
-def _class_split(
-    total: int, ends: Sequence[float], seed: int, number: int
-) -> _ClassSplit:
-    # One number moves all ends, so that sizes are exact within one and no part gains
-    # from rounding where classes are small.
-    moved = stream(seed, "split", "ends", number).random()
-    places = [int(end * total + moved) for end in ends[:-1]]
-    permutation = Permutation.drawn(total, seed, "split", number)
-    return _ClassSplit(permutation, (*places, total))
 
 
 def _classes(name: str, examples: Examples, *, stratify: bool) -> _Counts:

@@ -1,5 +1,6 @@
 """Splits: each example in one part, the same part whatever the partitions are."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -201,3 +202,12 @@ def test_series_stay_where_they_stand(tmp_path):
     options = {"features": "x", "label": "y", "n_classes": 2, "align": "end"}
     parts = split(path, (0.5, 0.5), seed=3, **options)
     assert {one.align for part in parts for one in part.partitions} == {"end"}
+
+
+def test_partitions_are_small_where_they_travel():
+    """A number or two for each class, besides what is stored."""
+    data = DataSet(np.arange(3000.0)[:, None] % 1000, np.arange(3000)[:, None] % 1000)
+    first, _ = split(data, (0.5, 0.5), seed=3, stratify=True)
+    (partition,) = first.partitions
+    carried = len(pickle.dumps(partition)) - len(pickle.dumps(partition.stored))
+    assert carried < 1000 * 2 * 8 + 2000
