@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,13 +107,15 @@ def _listed(
 ) -> list[str]:
     """Return the files of a directory in the order of their names."""
     fs, path = filesystem(directory, storage_options)
-    with naming(directory):
+    found: list[str] = []
+    with naming(directory), suppress(FileNotFoundError, NotADirectoryError):
         found = fs.find(path, maxdepth=None if recursive else 1)
     below = {one: one.removeprefix(path).strip("/") for one in found}
     files = sorted(
         one
         for one, name in below.items()
-        if not any(part[0] in "_." for part in name.split("/"))
+        if name
+        and not any(part.startswith(("_", ".")) for part in name.split("/"))
         and (extensions is None or name.endswith(tuple(extensions)))
     )
     if not files:

@@ -121,3 +121,9 @@ def test_a_zip_that_fails_leaves_nothing(images, tmp_path, monkeypatch):
     with pytest.raises(SourceNotFoundError):
         create_file_batches(images, tmp_path / "out", batch_size=2, seed=3)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["nowhere", "notes.txt"])
+def test_what_is_no_directory_is_refused(images, tmp_path, name):
+    with pytest.raises(SourceNotFoundError, match="must be a directory with a file"):
+        create_file_batches(f"{images}/{name}", tmp_path / "out", batch_size=2, seed=3)
