@@ -65,9 +65,8 @@ class ShufflePlan:
 
     def buckets(self, start: int, n_rows: int) -> NDArray[np.int64]:
         """Return the bucket of each of some examples that follow each other."""
-        return self.permutation.places(np.arange(start, start + n_rows)) // (
-            self.bucket_rows
-        )
+        places = self.permutation.places(np.arange(start, start + n_rows))
+        return places // self.bucket_rows
 
     def rows(self, bucket: int) -> int:
         """Return how many examples a bucket has."""
