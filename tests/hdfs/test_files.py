@@ -78,7 +78,7 @@ def test_the_old_file_stays_until_the_new_one_is_complete(url):
 
 def test_the_old_file_is_never_removed(url, monkeypatch):
     """The NameNode replaces it in one operation."""
-    from daskdl_bridge.hdfs import GuardedClient
+    from daskdl_bridge.hdfs_client import GuardedClient
 
     removed = []
     monkeypatch.setattr(GuardedClient, "delete", lambda *_: removed.append(_))

@@ -92,7 +92,7 @@ def test_abort_leaves_nothing(url, rng):
 @pytest.fixture
 def dying_datanode(hdfs, monkeypatch):
     """Kill a DataNode when the first piece of a file is written; revive it after."""
-    from daskdl_bridge.hdfs import GuardedWriter
+    from daskdl_bridge.hdfs_client import GuardedWriter
 
     killed = []
     real_write = GuardedWriter.write

@@ -1,0 +1,110 @@
+"""What the errors of hdfs-native mean, by the Java exception in their text.
+
+hdfs-native has types of its own for a missing and an existing file; all else that a
+NameNode refuses is ``RuntimeError('RPCError("org.apache...Exception", "...")')``.
+"""
+
+import re
+from collections.abc import Callable
+
+from daskdl.errors import SourceNotFoundError
+from daskdl_bridge.errors import (
+    StorageConflictError,
+    StorageCredentialsError,
+    StorageError,
+    StoragePermissionError,
+    StorageQuotaError,
+    StorageUnreachableError,
+)
+
+__all__ = ["is_of_credentials", "shortened", "translated"]
+
+_OF_GSSAPI = ("GSS", "gss", "Kerberos", "KRB5", "SASL")
+_OF_SOCKETS = ("refused", "unreachable", "lookup address")
+
+_CONFLICT = (
+    StorageConflictError,
+    "to {action} it, no other client may be writing it; one is, or died not long ago",
+)
+_QUOTA = (
+    StorageQuotaError,
+    "no quota is left to {action} it. Remove files, or have it raised (dfsadmin)",
+)
+
+# By the simple name of the Java class.
+_KINDS: dict[str, tuple[Callable[[str], BaseException], str]] = {
+    "AccessControlException": (StoragePermissionError, "no permission to {action}"),
+    "AlreadyBeingCreatedException": _CONFLICT,
+    "LeaseExpiredException": _CONFLICT,
+    "RecoveryInProgressException": _CONFLICT,
+    "DSQuotaExceededException": _QUOTA,
+    "NSQuotaExceededException": _QUOTA,
+    "QuotaByStorageTypeExceededException": _QUOTA,
+    "StandbyException": (
+        StorageUnreachableError,
+        "a NameNode must be active to {action} it, all are standby",
+    ),
+    "SafeModeException": (
+        StorageError,
+        "to {action} it, the NameNode must have left safe mode (dfsadmin -safemode)",
+    ),
+    "FileAlreadyExistsException": (
+        FileExistsError,
+        "to {action} it, nothing may be there yet",
+    ),
+    "ParentNotDirectoryException": (
+        NotADirectoryError,
+        "to {action} it, a directory must be above it, got a file",
+    ),
+    "InvalidToken": (
+        StorageCredentialsError,
+        "to {action} it, the token in HADOOP_TOKEN_FILE_LOCATION must hold; it ended",
+    ),
+}
+_CLASS = re.compile(r"\b(" + "|".join(_KINDS) + r")\b")
+
+
+def translated(error: BaseException, action: str, url: str) -> BaseException:
+    """Return the error that says by its type what was wrong.
+
+    Parameters
+    ----------
+    error : BaseException
+        Of hdfs-native.
+    action, url : str
+        What was done to what: ``list``, ``hdfs://mini/data``.
+    """
+    text = shortened(error)
+    if isinstance(error, FileNotFoundError):
+        return SourceNotFoundError(f"{url}: to {action} it, it must exist.")
+    if isinstance(error, FileExistsError) or not isinstance(
+        error, OSError | RuntimeError
+    ):
+        return error
+    named = _CLASS.search(text)
+    if named is not None:
+        kind, message = _KINDS[named[1]]
+        return kind(f"{url}: {message.format(action=action)}: {text}")
+    if is_of_credentials(text):
+        return StorageCredentialsError(
+            f"{url}: HDFS must know who wants to {action} it, there is no valid "
+            "Kerberos ticket. Get one with kinit, name a keytab in the environment, "
+            "KRB5_CLIENT_KTNAME=FILE:..., or give kerberos_principal and "
+            f"kerberos_keytab in storage_options. ({text})"
+        )
+    if any(word in text for word in _OF_SOCKETS):
+        return StorageUnreachableError(
+            f"{url}: a NameNode or DataNode must be up to {action} it, none accepts "
+            f"connections: {text}"
+        )
+    return StorageError(f"{url}: HDFS could not {action}: {text}")
+
+
+def shortened(error: BaseException) -> str:
+    """Return an error's text in one line, without the most of a Java trace."""
+    return " ".join(str(error).split())[:300]
+
+
+def is_of_credentials(text: str) -> bool:
+    """Tell whether a text of hdfs-native is about who asks."""
+    return any(word in text for word in _OF_GSSAPI)
