@@ -22,17 +22,22 @@ __all__ = ["is_of_credentials", "shortened", "translated"]
 _OF_GSSAPI = ("GSS", "gss", "Kerberos", "KRB5", "SASL")
 _OF_SOCKETS = ("refused", "unreachable", "lookup address")
 
-_CONFLICT = (
+_Kind = tuple[Callable[[str], BaseException], str]
+
+_CONFLICT: _Kind = (
     StorageConflictError,
     "to {action} it, no other client may be writing it; one is, or died not long ago",
 )
-_QUOTA = (
+_QUOTA: _Kind = (
     StorageQuotaError,
     "no quota is left to {action} it. Remove files, or have it raised (dfsadmin)",
 )
 
+# hdfs-native takes AlreadyBeingCreatedException for a file that exists.
+_OF_LEASES = re.compile(r"Failed to [A-Z]+_FILE .* for ")
+
 # By the simple name of the Java class.
-_KINDS: dict[str, tuple[Callable[[str], BaseException], str]] = {
+_KINDS: dict[str, _Kind] = {
     "AccessControlException": (StoragePermissionError, "no permission to {action}"),
     "AlreadyBeingCreatedException": _CONFLICT,
     "LeaseExpiredException": _CONFLICT,
@@ -77,14 +82,15 @@ def translated(error: BaseException, action: str, url: str) -> BaseException:
     text = shortened(error)
     if isinstance(error, FileNotFoundError):
         return SourceNotFoundError(f"{url}: to {action} it, it must exist.")
+    if isinstance(error, FileExistsError) and _OF_LEASES.match(text):
+        return _of_kind(_CONFLICT, action, url, text)
     if isinstance(error, FileExistsError) or not isinstance(
         error, OSError | RuntimeError
     ):
         return error
     named = _CLASS.search(text)
     if named is not None:
-        kind, message = _KINDS[named[1]]
-        return kind(f"{url}: {message.format(action=action)}: {text}")
+        return _of_kind(_KINDS[named[1]], action, url, text)
     if is_of_credentials(text):
         return StorageCredentialsError(
             f"{url}: HDFS must know who wants to {action} it, there is no valid "
@@ -108,3 +114,8 @@ def shortened(error: BaseException) -> str:
 def is_of_credentials(text: str) -> bool:
     """Tell whether a text of hdfs-native is about who asks."""
     return any(word in text for word in _OF_GSSAPI)
+
+
+def _of_kind(kind: _Kind, action: str, url: str, text: str) -> BaseException:
+    error, message = kind
+    return error(f"{url}: {message.format(action=action)}: {text}")

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -53,3 +54,17 @@ def load_minihdfs() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def run_java(conf_dir: str, tool: str, *arguments: str) -> None:
+    """Run a tool of Hadoop, such as ``DFSAdmin``, on a cluster."""
+    home = os.environ.get("JAVA_HOME")
+    command = [
+        f"{home}/bin/java" if home else "java",
+        f"-Djava.security.krb5.conf={os.environ.get('KRB5_CONFIG', '')}",
+        "-cp",
+        os.pathsep.join([conf_dir, *load_minihdfs().classpath()]),
+        f"org.apache.hadoop.hdfs.tools.{tool}",
+        *arguments,
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)

@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 
 from daskdl_bridge.errors import StorageCredentialsError
 from daskdl_bridge.storage import filesystem
-from tests.hdfs.conftest import load_minihdfs
+from tests.hdfs.conftest import load_minihdfs, run_java
 
 # The library fetches another ticket after half of it.
 TICKET_S = 8
@@ -138,23 +138,9 @@ def token(secure, nobody, monkeypatch):
     monkeypatch.setenv("KRB5_CONFIG", secure.state["kerberos"]["krb5_conf"])
     kinit(secure)
     path = nobody / "token"
-    java = os.environ.get("JAVA_HOME")
-    classes = os.pathsep.join([secure.conf_dir, *load_minihdfs().classpath()])
-    subprocess.run(
-        [
-            f"{java}/bin/java" if java else "java",
-            f"-Djava.security.krb5.conf={os.environ['KRB5_CONFIG']}",
-            "-cp",
-            classes,
-            "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher",
-            "--renewer",
-            "alice",
-            str(path),
-        ],
-        env={**os.environ, "KRB5CCNAME": str(nobody / "tickets")},
-        check=True,
-        capture_output=True,
-    )
+    # Java takes no FILE: before the name.
+    monkeypatch.setenv("KRB5CCNAME", str(nobody / "tickets"))
+    run_java(secure.conf_dir, "DelegationTokenFetcher", "--renewer", "alice", str(path))
     (nobody / "tickets").unlink()
     return path
 

@@ -40,6 +40,11 @@ KINDS = [
     (refusal("SafeModeException"), StorageError, "must have left safe mode .*why"),
     (refusal("StandbyException"), StorageUnreachableError, "all are standby"),
     (refusal("AlreadyBeingCreatedException"), StorageConflictError, "no other client"),
+    (
+        FileExistsError("Failed to APPEND_FILE /x for a because this file lease is"),
+        StorageConflictError,
+        "no other client",
+    ),
     (refusal("RecoveryInProgressException"), StorageConflictError, "no other client"),
     (refusal("LeaseExpiredException"), StorageConflictError, "no other client"),
     (refusal("FileAlreadyExistsException"), FileExistsError, "nothing may be there"),
