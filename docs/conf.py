@@ -27,6 +27,6 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 # Packages that are optional for a user are optional for the documentation, too.
-autodoc_mock_imports = ["cupy", "hdfs_native", "pyspark"]
+autodoc_mock_imports = ["cupy", "hdfs_native", "pyspark", "requests"]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -18,6 +18,7 @@ from daskdl.errors import OptionError
 from daskdl_bridge.errors import StorageCredentialsError, StorageError
 from daskdl_bridge.hdfs_client import GuardedClient, refuse_after_fork
 from daskdl_bridge.hdfs_errors import is_of_credentials, shortened, translated
+from daskdl_bridge.hdfs_urls import host_and_port, path_of
 from daskdl_bridge.time_limits import TIMEOUT_S
 
 __all__ = ["GuardedHdfs", "GuardedViewfs", "connect"]
@@ -42,11 +43,11 @@ def connect(url: str, options: Mapping[str, Any]) -> Any:
     """
     refuse_after_fork(url)
     kind = GuardedViewfs if url.startswith("viewfs:") else GuardedHdfs
-    where = kind._get_kwargs_from_urls(url)
+    host, port = host_and_port(url)
     configuration = os.environ.get("HADOOP_CONF_DIR")
     settings = tuple(sorted((name, str(value)) for name, value in options.items()))
     try:
-        return _connected(kind, where["host"], where["port"], settings, configuration)
+        return _connected(kind, host, port, settings, configuration)
     except RuntimeError as error:
         raise _unconfigured(error, url) from error
 
@@ -93,24 +94,14 @@ class _GuardedFileSystem:
             lambda: Client(root, settings, **login), root, self.timeout_s
         )
 
-    # hdfs-native parses with urlparse, which lowers the name service's case and ends a
-    # path at its first '#' or '?'.
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
-        if isinstance(path, list):
-            return [cls._strip_protocol(one) for one in path]
-        _, scheme, rest = str(path).partition("://")
-        if not scheme:
-            return str(path) or "/"
-        return "/" + rest.partition("/")[2]
+        return path_of(path)
 
     @staticmethod
     def _get_kwargs_from_urls(path: str) -> dict[str, Any]:
-        authority = path.partition("://")[2].partition("/")[0]
-        host, colon, port = authority.rpartition(":")
-        if colon and port.isdigit():
-            return {"host": host, "port": int(port)}
-        return {"host": authority or None, "port": None}
+        host, port = host_and_port(path)
+        return {"host": host, "port": port}
 
 
 class GuardedHdfs(_GuardedFileSystem, HdfsFileSystem):  # type: ignore[misc]

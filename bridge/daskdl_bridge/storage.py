@@ -18,6 +18,7 @@ import fsspec
 from daskdl.checks import did_you_mean, some
 from daskdl.data.store import entries_of, kind_of
 from daskdl.errors import MissingExtraError, OptionError, SourceNotFoundError
+from daskdl_bridge.hdfs_urls import path_of
 
 __all__ = [
     "Location",
@@ -36,6 +37,8 @@ Location: TypeAlias = str | os.PathLike[str]
 # Hadoop's names for what fsspec calls s3.
 _SAME_STORE = {"s3a": "s3", "s3n": "s3"}
 
+_SCHEMES = ("hdfs", "viewfs", "webhdfs", "swebhdfs", "file", "s3", "s3a", "gs")
+
 _MAGIC = re.compile(r"[*?\[{]")
 
 
@@ -48,10 +51,13 @@ def filesystem(
     ----------
     url : str or path
         A plain path, or a URL such as ``hdfs://nameservice/data``, ``hdfs:///data``
-        (the default name service), ``viewfs://``, ``file://``, ``s3a://``.
+        (the default name service), ``viewfs://``, ``webhdfs://host:port/data``,
+        ``swebhdfs://``, ``file://``, ``s3a://``.
     storage_options : dict, optional
         Handed to the file system. For HDFS: ``timeout_s``, the limit of each call in
-        seconds (60), and any Hadoop client setting; ``HADOOP_CONF_DIR`` is read too.
+        seconds (60), ``kerberos_principal`` and ``kerberos_keytab``, and any Hadoop
+        client setting; ``HADOOP_CONF_DIR`` is read too. For WebHDFS: ``timeout_s``,
+        ``user``, ``kerberos``, ``token``.
 
     Returns
     -------
@@ -72,6 +78,8 @@ def filesystem(
     scheme, separator, _ = text.partition("://")
     if scheme in ("hdfs", "viewfs") and separator:
         return _hdfs(text, options)
+    if scheme in ("webhdfs", "swebhdfs") and separator:
+        return _webhdfs(text, options)
     options.pop("timeout_s", None)
     if not separator or scheme == "file":
         # Not url_to_fs: it takes '::' in a file name for a chain of file systems.
@@ -87,7 +95,7 @@ def filesystem(
     except ValueError as error:
         raise OptionError(
             f"{text}: the scheme must be one that fsspec knows, got {scheme!r}."
-            f"{did_you_mean(scheme, ['hdfs', 'viewfs', 'file', 's3', 's3a', 'gs'])}"
+            f"{did_you_mean(scheme, _SCHEMES)}"
         ) from error
     return fs, str(path)
 
@@ -199,8 +207,23 @@ def _hdfs(url: str, options: dict[str, Any]) -> tuple[Any, str]:
             f"{url}: the package hdfs-native must be installed to reach HDFS. "
             "Run: pip install 'daskdl[hdfs]'"
         ) from error
-    fs = connect(url, options)
-    path = str(fs._strip_protocol(url))
+    return _placed(connect(url, options), url)
+
+
+def _webhdfs(url: str, options: dict[str, Any]) -> tuple[Any, str]:
+    try:
+        from daskdl_bridge.webhdfs import connect
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{url}: the package requests must be installed to reach HDFS over HTTP. "
+            "Run: pip install 'daskdl[webhdfs]'"
+        ) from error
+    return _placed(connect(url, options), url)
+
+
+def _placed(fs: Any, url: str) -> tuple[Any, str]:
+    """Return a file system of HDFS and what it calls the place of a URL."""
+    path = path_of(url)
     # Hadoop's Path does so; a NameNode refuses them.
     has_dots = not {".", ".."}.isdisjoint(path.split("/"))
     return fs, posixpath.normpath(path) if has_dots else path

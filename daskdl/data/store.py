@@ -21,7 +21,8 @@ __all__ = [
 ]
 
 # Elsewhere a directory is moved file by file, by copying.
-_RENAMING = ("file", "local", "hdfs", "viewfs")
+_OF_HADOOP = ("hdfs", "viewfs", "webhdfs")
+_RENAMING = ("file", "local", *_OF_HADOOP)
 
 
 @contextmanager
@@ -122,7 +123,7 @@ def _rename(fs: Any, source: str, target: str, *, overwrite: bool) -> None:
         # Not fs.mv, which moves into a directory that is there.
         os.replace(source, target)
         return
-    if is_one_of(fs, "hdfs", "viewfs"):
+    if is_one_of(fs, *_OF_HADOOP):
         fs.mv(source, target, overwrite=overwrite)
         return
     try:
