@@ -7,6 +7,7 @@ What guards the calls is in :mod:`daskdl_bridge.hdfs_client`.
 import functools
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from daskdl_bridge.errors import StorageCredentialsError, StorageError
 from daskdl_bridge.hdfs_client import GuardedClient, refuse_after_fork
 from daskdl_bridge.hdfs_errors import is_of_credentials, shortened, translated
 from daskdl_bridge.hdfs_urls import host_and_port, path_of
+from daskdl_bridge.hdfs_write_options import write_options_from
 from daskdl_bridge.time_limits import TIMEOUT_S
 
 __all__ = ["GuardedHdfs", "GuardedViewfs", "connect"]
@@ -32,8 +34,8 @@ def connect(url: str, options: Mapping[str, Any]) -> Any:
     url : str
         Its path does not matter.
     options : mapping
-        ``timeout_s``, ``kerberos_principal`` and ``kerberos_keytab``, and settings of
-        the Hadoop client.
+        ``timeout_s``, ``kerberos_principal`` and ``kerberos_keytab``, ``replication``
+        and ``block_size``, and settings of the Hadoop client.
 
     Raises
     ------
@@ -45,7 +47,8 @@ def connect(url: str, options: Mapping[str, Any]) -> Any:
     kind = GuardedViewfs if url.startswith("viewfs:") else GuardedHdfs
     host, port = host_and_port(url)
     configuration = os.environ.get("HADOOP_CONF_DIR")
-    settings = tuple(sorted((name, str(value)) for name, value in options.items()))
+    given = {name: str(value) for name, value in options.items() if value is not None}
+    settings = tuple(sorted(given.items()))
     try:
         return _connected(kind, host, port, settings, configuration)
     except RuntimeError as error:
@@ -79,11 +82,14 @@ class _GuardedFileSystem:
         timeout_s: float | str = TIMEOUT_S,
         kerberos_principal: str | None = None,
         kerberos_keytab: str | None = None,
+        replication: int | str | None = None,
+        block_size: int | str | None = None,
         **configuration: Any,
     ) -> None:
         self.timeout_s = check_positive(
             type(self).__name__, "timeout_s", float(timeout_s)
         )
+        self.write_options = write_options_from(replication, block_size)
         root = f"{self.protocol}://{host or ''}{f':{port}' if port else ''}"
         refuse_after_fork(root)
         settings = {name: str(value) for name, value in configuration.items()}
@@ -93,6 +99,12 @@ class _GuardedFileSystem:
         self.client = GuardedClient(
             lambda: Client(root, settings, **login), root, self.timeout_s
         )
+
+    def _open(self, path: str, mode: str = "rb", **named: Any) -> Any:
+        if mode == "wb":
+            for name, value in asdict(self.write_options).items():
+                named[name] = named.get(name) or value
+        return super()._open(path, mode, **named)  # type: ignore[misc]
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:

@@ -7,7 +7,7 @@ NameNode refuses is ``RuntimeError('RPCError("org.apache...Exception", "...")')`
 import re
 from collections.abc import Callable
 
-from daskdl.errors import SourceNotFoundError
+from daskdl.errors import OptionError, SourceNotFoundError
 from daskdl_bridge.errors import (
     StorageConflictError,
     StorageCredentialsError,
@@ -35,6 +35,9 @@ _QUOTA: _Kind = (
 
 # hdfs-native takes AlreadyBeingCreatedException for a file that exists.
 _OF_LEASES = re.compile(r"Failed to [A-Z]+_FILE .* for ")
+
+# Of an IOException that says no more by its class.
+_OF_OPTIONS = ("Requested replication factor", "Specified block size")
 
 # By the simple name of the Java class.
 _KINDS: dict[str, _Kind] = {
@@ -91,6 +94,10 @@ def translated(error: BaseException, action: str, url: str) -> BaseException:
     named = _CLASS.search(text)
     if named is not None:
         return _of_kind(_KINDS[named[1]], action, url, text)
+    if any(words in text for words in _OF_OPTIONS):
+        return OptionError(
+            f"{url}: replication and block_size must be what HDFS allows: {text}"
+        )
     if is_of_credentials(text):
         return StorageCredentialsError(
             f"{url}: HDFS must know who wants to {action} it, there is no valid "

@@ -55,9 +55,10 @@ def filesystem(
         ``swebhdfs://``, ``file://``, ``s3a://``.
     storage_options : dict, optional
         Handed to the file system. For HDFS: ``timeout_s``, the limit of each call in
-        seconds (60), ``kerberos_principal`` and ``kerberos_keytab``, and any Hadoop
-        client setting; ``HADOOP_CONF_DIR`` is read too. For WebHDFS: ``timeout_s``,
-        ``user``, ``kerberos``, ``token``.
+        seconds (60), ``replication`` and ``block_size`` of files that are written,
+        ``kerberos_principal`` and ``kerberos_keytab``, and any Hadoop client setting;
+        ``HADOOP_CONF_DIR`` is read too. For WebHDFS: the first three, ``user``,
+        ``kerberos``, ``token``.
 
     Returns
     -------

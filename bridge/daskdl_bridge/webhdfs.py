@@ -23,6 +23,7 @@ from daskdl_bridge.errors import (
 )
 from daskdl_bridge.hdfs_errors import shortened, translated
 from daskdl_bridge.hdfs_urls import host_and_port, path_of
+from daskdl_bridge.hdfs_write_options import write_options_from
 from daskdl_bridge.time_limits import TIMEOUT_S, call_within
 
 __all__ = ["GuardedWebHdfs", "connect"]
@@ -90,6 +91,8 @@ class GuardedWebHdfs(WebHDFS):  # type: ignore[misc]
     user : str, optional
         Who asks where nobody checks it; ``HADOOP_USER_NAME``, else the user of this
         process, if neither ``kerberos`` nor ``token`` is given.
+    replication, block_size : int, optional
+        Of files that are written; the cluster's own if not given.
     **options
         See :class:`fsspec.implementations.webhdfs.WebHDFS`.
     """
@@ -102,11 +105,14 @@ class GuardedWebHdfs(WebHDFS):  # type: ignore[misc]
         use_https: bool = False,
         timeout_s: float | str = TIMEOUT_S,
         user: str | None = None,
+        replication: int | str | None = None,
+        block_size: int | str | None = None,
         **options: Any,
     ) -> None:
         self.timeout_s = check_positive(
             type(self).__name__, "timeout_s", float(timeout_s)
         )
+        self.write_options = write_options_from(replication, block_size)
         self.root = f"{'swebhdfs' if use_https else 'webhdfs'}://{host}:{port}"
         if user is None and not options.get("kerberos") and not options.get("token"):
             user = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
@@ -174,6 +180,9 @@ class GuardedWebHdfs(WebHDFS):  # type: ignore[misc]
             block_size=options.get("block_size") or self.blocksize,
             tempdir=self.tempdir,
             autocommit=options.get("autocommit", True),
+            # By these names the protocol knows them; None is not sent.
+            replication=self.write_options.replication,
+            blocksize=self.write_options.block_size,
         )
 
 

@@ -305,3 +305,25 @@ def test_a_keytab_that_is_not_here_is_named(tmp_path):
         hdfs.GuardedHdfs(
             "nn", 8020, kerberos_principal="alice", kerberos_keytab=f"{tmp_path}/none"
         )
+
+
+def test_replication_and_block_size_are_those_of_files_that_are_written(monkeypatch):
+    created = []
+    monkeypatch.setattr(
+        hdfs_client.GuardedClient,
+        "create",
+        lambda self, path, write_options: created.append(write_options) or io.BytesIO(),
+    )
+    options = {"replication": 2, "block_size": 1 << 20, "timeout_s": None}
+    fs = hdfs.connect("hdfs://nn:8020", options)
+    fs.open("/x", "wb").close()
+    fs.open("/x", "wb", replication=1).close()
+    assert [(one.replication, one.block_size) for one in created] == [
+        (2, 1 << 20),
+        (1, 1 << 20),
+    ]
+
+
+def test_block_size_is_none_of_reading(monkeypatch):
+    monkeypatch.setattr(hdfs_client.GuardedClient, "read", lambda self, path: path)
+    assert hdfs.connect("hdfs://nn:8020", {"block_size": 512}).open("/x") == "/x"

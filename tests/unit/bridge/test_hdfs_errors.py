@@ -3,7 +3,7 @@
 import pytest
 
 from daskdl.data.retries import is_full, is_lasting
-from daskdl.errors import SourceNotFoundError
+from daskdl.errors import OptionError, SourceNotFoundError
 from daskdl_bridge.errors import (
     StorageConflictError,
     StorageCredentialsError,
@@ -54,6 +54,11 @@ KINDS = [
         OSError("Connection refused (111)"),
         StorageUnreachableError,
         "none accepts",
+    ),
+    (
+        refusal("IOException", "Requested replication factor of 600 exceeds maximum"),
+        OptionError,
+        "must be what HDFS allows: .*600",
     ),
     (refusal("NewException"), StorageError, "HDFS could not write: RPC.*NewException"),
 ]
