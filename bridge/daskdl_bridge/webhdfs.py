@@ -26,7 +26,7 @@ from daskdl_bridge.hdfs_urls import host_and_port, path_of
 from daskdl_bridge.hdfs_write_options import write_options_from
 from daskdl_bridge.time_limits import TIMEOUT_S, call_within
 
-__all__ = ["GuardedWebHdfs", "connect"]
+__all__ = ["connect"]
 
 # Before the path in every URL of the protocol.
 _PREFIX = "/webhdfs/v1"
