@@ -19,7 +19,11 @@ from daskdl_bridge.errors import (
 
 __all__ = ["is_of_credentials", "shortened", "translated"]
 
-_OF_GSSAPI = ("GSS", "gss", "Kerberos", "KRB5", "SASL")
+# Not these words anywhere: a path may hold them.
+_OF_CREDENTIALS = re.compile(
+    r"(GSSAPIError|SASLError|NoSASLMechanism|(Fatal)?RPCError\(\"javax\.security\.sasl)"
+    r"|.*Failed to load libgssapi"
+)
 _OF_SOCKETS = ("refused", "unreachable", "lookup address")
 
 _Kind = tuple[Callable[[str], BaseException], str]
@@ -120,7 +124,7 @@ def shortened(error: BaseException) -> str:
 
 def is_of_credentials(text: str) -> bool:
     """Tell whether a text of hdfs-native is about who asks."""
-    return any(word in text for word in _OF_GSSAPI)
+    return _OF_CREDENTIALS.match(text) is not None
 
 
 def _of_kind(kind: _Kind, action: str, url: str, text: str) -> BaseException:

@@ -81,6 +81,25 @@ def test_without_a_ticket_both_ways_to_one_are_told():
         assert way in str(found)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'SASLError("Unsupported mechanism")',
+        "NoSASLMechanism",
+        'FatalRPCError("javax.security.sasl.SaslException", "GSS initiate failed")',
+        'OperationFailed("Failed to load libgssapi_krb")',
+    ],
+)
+def test_all_that_hinders_a_login_is_about_credentials(text):
+    found = translated(RuntimeError(text), "list", "hdfs://ns/x")
+    assert type(found) is StorageCredentialsError
+
+
+def test_a_path_about_kerberos_is_no_lack_of_a_ticket():
+    error = refusal("NewException", "cannot look at /gss/Kerberos/SASL")
+    assert type(translated(error, "list", "hdfs://ns/x")) is StorageError
+
+
 @pytest.mark.parametrize("error", [FileExistsError("there"), KeyError("own")])
 def test_what_is_clear_or_unknown_stays(error):
     assert translated(error, "list", "hdfs://ns/x") is error
