@@ -63,7 +63,9 @@ def test_a_plain_path_is_no_scheme(plugged_in, tmp_path):
     assert plugged_in == []
 
 
-@pytest.mark.parametrize("scheme", ["hdfs", "viewfs", "s3a", "s3n"])
+@pytest.mark.parametrize(
+    "scheme", ["hdfs", "viewfs", "webhdfs", "swebhdfs", "s3a", "s3n"]
+)
 def test_hadoop_schemes_go_to_the_bridge(scheme):
     (found,) = ENTRY_POINTS(group="daskdl.filesystems", name=scheme)
     assert found.value == "daskdl_bridge.storage:filesystem"
