@@ -13,7 +13,7 @@ from daskdl_bridge.storage import filesystem
 from tests.hdfs.conftest import load_minihdfs, run_java
 
 # The library fetches another ticket after half of it.
-TICKET_S = 8
+TICKET_S = 15
 
 
 @pytest.fixture(scope="module")
