@@ -93,6 +93,8 @@ def test_no_weight_is_in_a_param(model):
     assert longest < 1000
 
 
+# Spark leaves the threads of its CrossValidator to the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_cross_validator_finds_the_better_one(frame):
     from pyspark.ml.evaluation import MulticlassClassificationEvaluator
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
