@@ -24,7 +24,14 @@ from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of
 from daskdl_bridge.storage import filesystem, join_url
 
-__all__ = ["Export", "delete_temp_files", "export", "exported"]
+__all__ = [
+    "Export",
+    "carry_by_value",
+    "chosen_columns",
+    "delete_temp_files",
+    "export",
+    "exported",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +134,8 @@ def export(
     session = session_of(data)
     check_slots("export", session)
     if is_frame(data):
-        frame, form, name = _frame(data, columns), "columns", "Spark DataFrame"
+        frame = chosen_columns("export", data, columns)
+        form, name = "columns", "Spark DataFrame"
     else:
         frame, form, name = _frame_of_rdd(session, data)
     above = export_directory(session, directory, options)
@@ -142,13 +150,20 @@ def export(
     return done
 
 
-def _frame(data: Any, columns: Sequence[str] | None) -> Any:
-    if data.isStreaming:
+def chosen_columns(who: str, frame: Any, columns: Sequence[str] | None) -> Any:
+    """Return a DataFrame of some columns, all if None.
+
+    Raises
+    ------
+    OptionError
+        If it is a stream.
+    """
+    if frame.isStreaming:
         raise OptionError(
-            "export: data must be a DataFrame with an end, got a stream. Export each "
-            "batch: data.writeStream.foreachBatch(...)."
+            f"{who}: data must be a DataFrame with an end, got a stream. Hand over "
+            "each batch: data.writeStream.foreachBatch(...)."
         )
-    return data if columns is None else data.select([f"`{one}`" for one in columns])
+    return frame if columns is None else frame.select([f"`{one}`" for one in columns])
 
 
 def _frame_of_rdd(session: Any, rdd: Any) -> tuple[Any, Form, str]:
@@ -168,12 +183,12 @@ def _frame_of_rdd(session: Any, rdd: Any) -> tuple[Any, Form, str]:
         is_keyed = kind is RddKind.PAIRS
         how = rdd_blocks.rows_of_pairs if is_keyed else rdd_blocks.rows_of_examples
         rows, form = rdd.mapPartitions(how), "examples"
-    _carry_by_value(rdd_blocks)
+    carry_by_value(rdd_blocks)
     frame = session.createDataFrame(rows, rdd_blocks.BLOCK_SCHEMA, verifySchema=False)
     return frame, form, name
 
 
-def _carry_by_value(module: Any) -> None:
+def carry_by_value(module: Any) -> None:
     """Have Spark carry the functions of a module: executors need not have it."""
     from pyspark import cloudpickle
 

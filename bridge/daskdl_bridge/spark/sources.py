@@ -11,6 +11,7 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.source import PathSources
 from daskdl_bridge.spark.block_source import open_blocks
+from daskdl_bridge.spark.direct import DirectData
 from daskdl_bridge.spark.export import Export, exported
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
 from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
@@ -25,15 +26,16 @@ _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 
 class SparkSources:
-    """Opens a DataFrame, an RDD, or what was exported of one.
+    """Opens a DataFrame, an RDD, what was exported of one, or what workers hold of it.
 
-    Spark writes it to `SourceOptions.export_directory` first; once for an object and
-    the columns that are read.
+    Spark writes a DataFrame or an RDD to `SourceOptions.export_directory` first; once
+    for an object and the columns that are read.
     """
 
     def accepts(self, data: Any) -> bool:
         """Say whether the data are of these kinds."""
-        return isinstance(data, Export) or is_frame(data) or is_rdd(data)
+        is_handed_over = isinstance(data, Export | DirectData)
+        return is_handed_over or is_frame(data) or is_rdd(data)
 
     def open(self, data: Any, options: SourceOptions) -> Source:
         """Have Spark write the data, and open what it wrote.
@@ -48,8 +50,7 @@ class SparkSources:
         DataError
             If an RDD holds nothing, or what is no example.
         """
-        is_exported_table = isinstance(data, Export) and data.form == "columns"
-        heeded = _OF_FRAMES if is_frame(data) or is_exported_table else _OF_ALL
+        heeded = _heeded(data)
         refuse_unused("SparkSources", "Spark's data", options, heeded)
         if options.format is not None:
             raise OptionError(
@@ -57,11 +58,12 @@ class SparkSources:
                 f"{options.format!r}."
             )
         read = replace(options, export_directory=None)
+        if isinstance(data, DirectData):
+            return data.open(_reaching(data, read))
         if is_rdd(data) and kind_of_rdd(data) is RddKind.PATHS:
             return PathSources().open(data.collect(), read)
         there = data if isinstance(data, Export) else _exported(data, options)
-        if there.storage_options and not options.storage_options:
-            read = replace(read, storage_options=there.storage_options)
+        read = _reaching(there, read)
         if there.form == "columns":
             return PathSources().open(there.url, read)
         _refuse_columns(there, options)
@@ -73,13 +75,28 @@ class SparkSources:
     ) -> ReturnedFrame | ReturnedPairs | None:
         """Return how predictions come back as a DataFrame or an RDD.
 
-        None for an export, which is none of both.
+        None for what was handed over before, which is none of both.
         """
         if is_frame(data):
             return ReturnedFrame(data, options)
         if is_rdd(data) and kind_of_rdd(data) is RddKind.PAIRS:
             return ReturnedPairs(data, options)
         return None
+
+
+def _heeded(data: Any) -> tuple[str, ...]:
+    """Return the options of stored forms that mean something for the data."""
+    if isinstance(data, DirectData):
+        return ()
+    is_exported_table = isinstance(data, Export) and data.form == "columns"
+    return _OF_FRAMES if is_frame(data) or is_exported_table else _OF_ALL
+
+
+def _reaching(data: Export | DirectData, options: SourceOptions) -> SourceOptions:
+    """Return options that reach the store where the data are."""
+    if not data.storage_options or options.storage_options:
+        return options
+    return replace(options, storage_options=data.storage_options)
 
 
 def _exported(data: Any, options: SourceOptions) -> Export:
