@@ -15,6 +15,7 @@ from pyarrow import flight
 
 import daskdl
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.spark import direct as driver
 from daskdl_bridge.spark import direct_inbox, direct_sending
 from daskdl_bridge.spark.direct import direct
 from daskdl_bridge.spark.sources import SparkSources
@@ -223,6 +224,16 @@ def test_what_a_client_leaves_is_freed(cluster, client, frame):
 
 def look_every(seconds):
     direct_inbox._LOOK_EVERY_S = seconds
+
+
+def test_workers_that_cannot_be_reached_are_named(client, frame, monkeypatch):
+    def nowhere(options):
+        return "grpc://127.0.0.1:1"
+
+    monkeypatch.setattr(driver, "open_inbox", nowhere)
+    message = r"none does: .*127\.0\.0\.1:1.*daskdl\.spark\.export"
+    with pytest.raises(daskdl.ClusterError, match=message):
+        direct(frame, client)
 
 
 def test_an_inbox_demands_the_token(client, frame):

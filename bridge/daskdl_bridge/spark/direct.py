@@ -19,6 +19,7 @@ from distributed import Client, Security
 
 from daskdl.checks import check_positive, some
 from daskdl.cluster.calls import call_each
+from daskdl.data.retries import with_retries
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import (
@@ -48,7 +49,7 @@ from daskdl_bridge.spark.directory import (
 from daskdl_bridge.spark.export import Export, carry_by_value, chosen_columns
 from daskdl_bridge.spark.kinds import is_frame
 from daskdl_bridge.spark.session import setting
-from daskdl_bridge.storage import join_url
+from daskdl_bridge.storage import filesystem, join_url
 
 __all__ = ["DirectData", "direct"]
 
@@ -156,7 +157,7 @@ def direct(
     DataError
         If there are no rows.
     ClusterError
-        If no worker is there, or none can be reached by an executor.
+        If no worker is there, or none takes what an executor sends.
     WorkerLostError
         If a worker went while it was sent rows.
 
@@ -195,6 +196,10 @@ class _Session:
         self._inboxes: list[Inbox] = []
 
     def open(self) -> None:
+        spill = self.options.spill
+        if spill is not None:
+            fs, path = filesystem(spill.url, spill.storage_options)
+            with_retries(f"{spill.url}: making it", lambda: fs.makedirs(path))
         asked = dict.fromkeys(self._client.nthreads(), (self.options,))
         if not asked:
             raise ClusterError("direct: a Dask worker must be there, got none.")
@@ -217,11 +222,14 @@ class _Session:
                 send, direct_sending.MANIFEST_SCHEMA
             ).collect()
         except Exception as error:
-            if direct_sending.UNREACHED not in str(error):
+            # On Connect and on classic Spark it is another class, and a long text.
+            _, found, rest = str(error).partition(direct_sending.NONE_TAKES)
+            if not found:
                 raise
             raise ClusterError(
-                f"{direct_sending.UNREACHED}, none of {some(uris)} answers it. Open "
-                "the way from Spark to Dask, or use daskdl.spark.export."
+                f"{found}{rest.splitlines()[0]}. Executors must reach the workers at "
+                f"{some(uris)}, and those the export directory; else use "
+                "daskdl.spark.export."
             ) from error
         return told
 

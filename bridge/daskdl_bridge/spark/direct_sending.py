@@ -14,9 +14,10 @@ import pyarrow as pa
 __all__ = [
     "FULL",
     "MANIFEST_SCHEMA",
+    "NONE_TAKES",
+    "NO_ROOM",
     "ROOM",
     "SERVER_NAME",
-    "UNREACHED",
     "Access",
     "sender",
 ]
@@ -31,7 +32,7 @@ ROOM, NO_ROOM = b"room", b"no room"
 FULL = -1
 
 # By this the driver knows what a failed job says.
-UNREACHED = "direct: an executor must reach a Dask worker"
+NONE_TAKES = "direct: a Dask worker must take what an executor sends, none does"
 
 # What `distributed.Security.temporary` makes its certificates for.
 SERVER_NAME = "dask-internal"
@@ -152,7 +153,7 @@ def _put(
     Raises
     ------
     ConnectionError
-        If none can be reached.
+        If none can be reached, or none can write.
     """
     reasons: list[str] = []
     for turn in range(len(uris)):
@@ -164,7 +165,7 @@ def _put(
             # It may have the piece all the same; only the manifest counts.
             reasons.append(f"{uris[inbox]}: {error}")
     if len(reasons) == len(uris):
-        raise ConnectionError(f"{UNREACHED}, it reaches none: {'; '.join(reasons)}")
+        raise ConnectionError(f"{NONE_TAKES}: {reasons[0]}")
     return FULL
 
 
