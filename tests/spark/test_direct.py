@@ -24,6 +24,8 @@ pytestmark = [
     pytest.mark.timeout(300),
     # No pandas takes part in mapInArrow.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    # pyspark 3.5 compares versions by it.
+    pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated"),
 ]
 
 ROWS, WIDTH = 240, 4

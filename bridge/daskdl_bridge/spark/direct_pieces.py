@@ -90,6 +90,13 @@ class HeldPieces:
         self._buffers: dict[str, Any] = {}
         self._held: dict[str, HeldPiece] = {}
         self._schema: Any = None
+        # Then no task that is late, as one of two that ran at once, is listened to.
+        self._is_settled = False
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether it is open which pieces count."""
+        return not self._is_settled
 
     @property
     def spills(self) -> bool:
@@ -116,7 +123,9 @@ class HeldPieces:
         """Keep a piece whose memory is reserved."""
         with self._lock:
             self._buffers[key] = buffer
-            self._note(key, buffer, piece)
+            counts = self._note(key, buffer, piece)
+        if not counts:
+            self._drop(key, piece)
 
     def write(self, key: str, buffer: Any, rows: int) -> None:
         """Write a piece to a file.
@@ -135,19 +144,25 @@ class HeldPieces:
             overwrite=True,
             storage_options=self._spill.storage_options,
         )
+        piece = HeldPiece(rows, url)
         with self._lock:
-            self._note(key, buffer, HeldPiece(rows, url))
+            counts = self._note(key, buffer, piece)
+        if not counts:
+            self._drop(key, piece)
 
     def keep_only(self, keys: Collection[str]) -> tuple[bytes, Mapping[str, HeldPiece]]:
-        """Drop what failed or needless attempts of tasks sent.
+        """Drop what failed or needless attempts of tasks sent, and take no more.
 
         Returns
         -------
         bytes, mapping of str to HeldPiece
             The Arrow schema, empty if nothing ever came; and what is held.
         """
-        for key in self._held.keys() - set(keys):
-            self._drop(key)
+        with self._lock:
+            self._is_settled = True
+            needless = {key: self._held[key] for key in self._held.keys() - set(keys)}
+        for key, piece in needless.items():
+            self._drop(key, piece)
         schema = b"" if self._schema is None else self._schema.serialize().to_pybytes()
         return schema, dict(self._held)
 
@@ -169,13 +184,15 @@ class HeldPieces:
                 pieces.clear()
             self._taken_bytes = 0
 
-    def _note(self, key: str, buffer: Any, piece: HeldPiece) -> None:
+    def _note(self, key: str, buffer: Any, piece: HeldPiece) -> bool:
+        if self._is_settled:
+            return False
         self._held[key] = piece
         if self._schema is None:
             self._schema = pa.ipc.open_stream(buffer).schema
+        return True
 
-    def _drop(self, key: str) -> None:
-        url = self._held[key].url
+    def _drop(self, key: str, piece: HeldPiece) -> None:
         self.release(key)
-        if url is not None and self._spill is not None:
-            remove(*filesystem(url, self._spill.storage_options))
+        if piece.url is not None and self._spill is not None:
+            remove(*filesystem(piece.url, self._spill.storage_options))

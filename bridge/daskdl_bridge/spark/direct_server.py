@@ -52,7 +52,9 @@ class InboxServer(flight.FlightServerBase):
         """Take a piece: into memory, or to a file, or refuse it for want of room."""
         header = json.loads(descriptor.command)
         pieces, key = self._pieces, header["key"]
-        if pieces.reserve(key, header["bytes"]):
+        if not pieces.takes_more:
+            writer.write(NO_ROOM)
+        elif pieces.reserve(key, header["bytes"]):
             try:
                 writer.write(ROOM)
                 buffer = _whole(reader, header)
