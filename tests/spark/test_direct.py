@@ -26,6 +26,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
     # pyspark 3.5 compares versions by it.
     pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated"),
+    # It leaves the socket of a `collect` to the garbage collector.
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <socket.socket fd=:"
+        "pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 ROWS, WIDTH = 240, 4
