@@ -24,13 +24,6 @@ pytestmark = [
     pytest.mark.timeout(300),
     # No pandas takes part in mapInArrow.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
-    # pyspark 3.5 compares versions by it.
-    pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated"),
-    # It leaves the socket of a `collect` to the garbage collector.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <socket.socket fd=:"
-        "pytest.PytestUnraisableExceptionWarning"
-    ),
 ]
 
 ROWS, WIDTH = 240, 4
@@ -142,6 +135,15 @@ def test_it_trains_and_evaluates_as_an_export(client, frame):
         front.fit(data, epochs=5, batch_size=20, listeners=[])
         assert front.last_fit.epochs[0].examples == ROWS
         assert front.evaluate(data).accuracy() > 0.9
+
+
+def test_predictions_are_written_with_their_keys(client, frame, tmp_path):
+    front = daskdl.DaskMultiLayer(client, configuration())
+    output = str(tmp_path / "predictions")
+    with direct(frame, client) as data:
+        front.fit(data, batch_size=20, listeners=[])
+        assert front.feed_forward_with_key(data, key="k", output=output) == ROWS
+        assert front.score(data) > 0
 
 
 def test_vectors_come_as_vectors(client, frame, arrays):
