@@ -48,6 +48,7 @@ from daskdl_bridge.spark.directory import (
 )
 from daskdl_bridge.spark.export import Export, carry_by_value, chosen_columns
 from daskdl_bridge.spark.kinds import is_frame
+from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import setting
 from daskdl_bridge.storage import filesystem, join_url
 
@@ -153,7 +154,7 @@ def direct(
     ------
     OptionError
         If `frame` is no DataFrame, or a stream; if workers have no room and there is no
-        export directory, or one that not all see.
+        export directory, or one that not all see; if workers hold all of Spark's slots.
     DataError
         If there are no rows.
     ClusterError
@@ -172,6 +173,7 @@ def direct(
             f"{type(frame).__module__}.{type(frame).__qualname__}. Use "
             "daskdl.spark.export for an RDD, and paths as they are."
         )
+    check_slots("direct", frame.sparkSession)
     _check_flight()
     chosen = chosen_columns("direct", frame, columns)
     limit = _bytes(memory_limit)

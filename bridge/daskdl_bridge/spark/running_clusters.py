@@ -46,7 +46,7 @@ def check_slots(who: str, session: Any) -> None:
         raise OptionError(
             f"{who}: Spark must have a free slot to run this job, got {slots} cores, "
             f"all held by {found[1]} workers of daskdl.spark.cluster. Ask for fewer "
-            "workers, or export before: daskdl.spark.export."
+            "workers, or call daskdl.spark.export before the block."
         )
 
 
