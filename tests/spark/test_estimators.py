@@ -164,3 +164,12 @@ def test_a_missing_column_is_refused_before_any_job(frame, options, message):
 def test_an_estimator_needs_a_network(frame):
     with pytest.raises(daskdl.OptionError, match="network must be"):
         daskdl.spark.Classifier(featuresCols=["a"]).fit(frame)
+
+
+def test_class_weights_weigh_the_loss(frame):
+    """A class that hardly counts is hardly predicted."""
+    estimator = classifier(maxIter=3, classWeights=[100.0, 0.01])
+    scored = estimator.fit(frame).transform(frame)
+    assert scored.where("prediction = 1").count() == 0
+    with pytest.raises(daskdl.OptionError, match="each of 2 classes"):
+        classifier(classWeights=[1.0, 2.0, 3.0]).fit(frame)

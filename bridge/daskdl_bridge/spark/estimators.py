@@ -11,8 +11,12 @@ from daskdl.cluster.frontend import front_end
 from daskdl.cluster.masters.options import training_master
 from daskdl.errors import OptionError
 from daskdl.nn.build import build_network
-from daskdl.nn.conf.network import configuration_from_yaml
+from daskdl.nn.conf.network import (
+    MultiLayerConfiguration,
+    configuration_from_yaml,
+)
 from daskdl_bridge.spark.client import SharedClients
+from daskdl_bridge.spark.minute_progress import MinuteProgress
 from daskdl_bridge.spark.models import (
     ClassificationModel,
     RegressionModel,
@@ -78,7 +82,7 @@ class _NetworkEstimator(
                 batch_size=self.getOrDefault(self.batchSize),
                 shuffle=True,
                 workers=self.given("numWorkers"),
-                listeners=[] if best is None else [best],
+                listeners=[*([best] if best else []), MinuteProgress()],
                 **how,
             )
         trained = network if best is None else best.network
@@ -92,9 +96,38 @@ class _NetworkEstimator(
                 "network, got None. Give network=daskdl.MultiLayerConfiguration(...)."
             )
         configuration = configuration_from_yaml(text, "network")
-        if not self.isSet(self.seed):
+        if self.isSet(self.seed):
+            configuration = configuration.replaced(seed=self.getSeed())
+        weights = self.given("classWeights")
+        if weights is None:
             return configuration
-        return configuration.replaced(seed=self.getSeed())
+        return _with_class_weights(configuration, weights)
+
+
+def _with_class_weights(configuration: Any, weights: list[float]) -> Any:
+    """Return a configuration whose loss weighs the outputs, one a class.
+
+    Raises
+    ------
+    OptionError
+        If the network is a graph, or their number differs.
+    """
+    if not isinstance(configuration, MultiLayerConfiguration):
+        raise OptionError(
+            "Classifier: classWeights must be left out for a graph, got "
+            f"{weights!r}. Give the loss of its output weights."
+        )
+    values = configuration.to_dict()
+    output = values["layers"][-1]
+    if output.get("n_out") not in (None, len(weights)):
+        raise OptionError(
+            "Classifier: classWeights must hold a number for each of "
+            f"{output['n_out']} classes, got {weights!r}."
+        )
+    loss = output["loss"]
+    given = {"type": loss} if isinstance(loss, str) else loss
+    output["loss"] = {**given, "weights": weights}
+    return MultiLayerConfiguration.from_dict(values)
 
 
 class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
@@ -115,6 +148,9 @@ class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
         Of the model: the class.
     probabilityCol, rawPredictionCol : str
         Of the model: vectors of probabilities.
+    classWeights : list of float
+        A factor of the loss for each class, in the order of their numbers; see
+        :func:`daskdl.class_counts`.
     maxIter : int
         Epochs.
     batchSize : int
@@ -155,6 +191,7 @@ class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
         predictionCol: str = "prediction",
         probabilityCol: str = "probability",
         rawPredictionCol: str = "rawPrediction",
+        classWeights: list[float] | None = None,
         maxIter: int = 1,
         batchSize: int = 32,
         trainingMaster: str = "shared",

@@ -101,6 +101,12 @@ class TrainingParams(
         "with validationIndicatorCol: epochs without a better figure that end the fit",
         TypeConverters.toInt,
     )
+    classWeights = Param(
+        Params._dummy(),
+        "classWeights",
+        "of a Classifier: a factor of the loss for each class",
+        TypeConverters.toListFloat,
+    )
     exportDirectory = Param(
         Params._dummy(),
         "exportDirectory",
