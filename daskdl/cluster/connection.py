@@ -50,6 +50,11 @@ def scheduler_must_answer(client: Client, who: str, advice: str) -> Iterator[Non
 
 
 def _gone(client: Client, who: str, advice: str) -> SchedulerUnreachableError:
+    if client.scheduler is None:
+        return SchedulerUnreachableError(
+            f"{who}: the client must be open, it was closed. Call this within the "
+            "block that opened it, or make another client and front end."
+        )
     return SchedulerUnreachableError(
         f"{who}: the scheduler must stay reachable, the connection to "
         f"{client.scheduler.address} broke. {advice}"

@@ -1,5 +1,7 @@
 """The estimators keep the contract of pyspark.ml."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,85 @@ def test_class_weights_weigh_the_loss(frame):
     assert scored.where("prediction = 1").count() < 0.7 * comes
     with pytest.raises(daskdl.OptionError, match="each of 2 classes"):
         classifier(classWeights=[1.0, 2.0, 3.0]).fit(frame)
+
+
+def test_a_single_sigmoid_tells_one_of_two_classes(frame):
+    from pyspark.ml.evaluation import BinaryClassificationEvaluator
+
+    estimator = classifier(maxIter=8)
+    one = configuration(n_out=1, loss="xent", activation="sigmoid")
+    scored = estimator.setParams(network=one).fit(frame).transform(frame)
+    right = scored.where("prediction = label").count()
+    assert right > 180
+    assert BinaryClassificationEvaluator().evaluate(scored) > 0.95
+    for row in scored.take(5):
+        assert row.probability.toArray().sum() == pytest.approx(1)
+        assert row.prediction == float(row.probability[1] > 0.5)
+
+
+def test_a_regressor_of_two_numbers_predicts_vectors(frame):
+    from pyspark.sql import functions
+
+    two = frame.withColumn("two", functions.array("a", "b"))
+    regressor = daskdl.spark.Regressor(
+        network=configuration(n_out=2, loss="mse", activation="identity"),
+        featuresCols=["a", "b", "c"],
+        labelCol="two",
+        batchSize=20,
+        numWorkers=1,
+    )
+    scored = regressor.fit(two).transform(two)
+    assert scored.schema["prediction"].dataType.simpleString() == "vector"
+    assert len(scored.first().prediction) == 2
+
+
+def test_vectors_that_were_just_read_are_predicted(frame, spark, tmp_path):
+    from pyspark.ml.feature import VectorAssembler
+
+    columns = ["a", "b", "c"]
+    assembler = VectorAssembler(inputCols=columns, outputCol="features")
+    assembler.transform(frame).write.parquet(str(tmp_path / "vectors"))
+    read = spark.read.parquet(str(tmp_path / "vectors"))
+    estimator = daskdl.spark.Classifier(
+        network=configuration(n_out=2, loss="mcxent"), numWorkers=1
+    )
+    trained = estimator.fit(read)
+    scored = trained.transform(read).select("features", "prediction").collect()
+    output = trained.network.output(np.array([row.features for row in scored]))
+    assert [row.prediction for row in scored] == output.argmax(axis=1).tolist()
+
+
+def test_rows_without_an_indicator_are_trained_on(frame):
+    """And fits within a block train on the block's workers."""
+    from pyspark.sql import functions
+
+    is_held = functions.when(functions.col("held"), functions.lit(True))
+    partly = frame.withColumn("held", is_held)
+    with daskdl.spark.connect(frame.sparkSession, workers=1) as client:
+        estimator = classifier(validationIndicatorCol="held")
+        trained = estimator.fit(partly).network
+        assert client.run(lambda: True)
+    assert trained.iteration_count == math.ceil(150 / 20)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"maxIter": 0}, "Classifier: maxIter must be"),
+        ({"featuresCol": "a"}, "must not be given together"),
+        ({"validationIndicatorCol": "a"}, "must name a boolean column"),
+        ({"network": "one output"}, "loss must be mcxent"),
+    ],
+)
+def test_params_that_do_not_go_together_are_refused(frame, options, message):
+    if "network" in options:
+        options = {"network": configuration(n_out=1, loss="mse")}
+    estimator = classifier().setParams(**options)
+    with pytest.raises(daskdl.OptionError, match=message):
+        estimator.fit(frame)
+
+
+def test_a_model_of_another_kind_is_not_loaded(model, tmp_path):
+    model.save(str(tmp_path / "model"))
+    with pytest.raises(daskdl.OptionError, match="got a ClassificationModel"):
+        daskdl.spark.RegressionModel.load(str(tmp_path / "model"))

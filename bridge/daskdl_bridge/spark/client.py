@@ -11,12 +11,15 @@ from distributed import Client
 
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.connect import connect as connected
-from daskdl_bridge.spark.running_clusters import running
+from daskdl_bridge.spark.running_clusters import running, session_key
 from daskdl_bridge.spark.session import setting
 
 __all__ = ["SCHEDULER_SETTING", "SCHEDULER_VARIABLE", "connect"]
 
 logger = logging.getLogger(__name__)
+
+# Of blocks that are not at their end, by session: estimators within one train there.
+_OPEN: dict[str, Client] = {}
 
 SCHEDULER_SETTING = "spark.daskdl.scheduler"
 SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"
@@ -26,10 +29,11 @@ SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"
 def connect(session: Any, *, workers: int | None = None) -> Iterator[Client]:
     """Open a client on the Dask cluster that goes with a Spark session.
 
-    Within a block of :func:`daskdl_bridge.spark.cluster.cluster` that is the block's
-    own. Else its scheduler's address is in the environment's ``DASK_SCHEDULER_ADDRESS``
-    or in the session's ``spark.daskdl.scheduler``. Without both a cluster is started on
-    this machine, and ended with the block.
+    Within another block of this function, or of
+    :func:`daskdl_bridge.spark.cluster.cluster`, that is the block's own. Else its
+    scheduler's address is in the environment's ``DASK_SCHEDULER_ADDRESS`` or in the
+    session's ``spark.daskdl.scheduler``. Without both a cluster is started on this
+    machine, and ended with the block.
 
     Parameters
     ----------
@@ -49,14 +53,23 @@ def connect(session: Any, *, workers: int | None = None) -> Iterator[Client]:
         If no scheduler answers at the address.
     """
     with _opened(session, workers) as client, client.as_current():
-        yield client
+        key = session_key(session)
+        before = _OPEN.get(key)
+        _OPEN[key] = client
+        try:
+            yield client
+        finally:
+            _OPEN.pop(key)
+            if before is not None:
+                _OPEN[key] = before
 
 
 @contextlib.contextmanager
 def _opened(session: Any, workers: int | None = None) -> Iterator[Client]:
     inside = running(session)
-    if inside is not None:
-        yield inside.client()
+    there = _OPEN.get(session_key(session)) if inside is None else inside.client()
+    if there is not None:
+        yield there
         return
     scheduler = setting(session, SCHEDULER_SETTING, SCHEDULER_VARIABLE)
     options = ClusterOptions(scheduler=scheduler, workers=workers)

@@ -69,9 +69,15 @@ def export_directory(
 
 def _check_seen(session: Any, named: str, fs: Any, path: str) -> None:
     """Refuse a local directory in which others do not see what is written here."""
-    fs.makedirs(path, exist_ok=True)
     marker = f"{path}/.daskdl-{uuid.uuid4().hex}"
-    fs.touch(marker)
+    try:
+        fs.makedirs(path, exist_ok=True)
+        fs.touch(marker)
+    except OSError as error:
+        raise OptionError(
+            f"export_directory: {named} must be a directory that can be written, it is "
+            f"not: {error.strerror or error}."
+        ) from error
     try:
         blind = [*_blind_executors(session, marker), *_blind_workers(marker)]
     finally:

@@ -7,6 +7,7 @@ from pyspark.ml import Estimator
 from pyspark.ml.param.shared import HasProbabilityCol, HasRawPredictionCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
+from daskdl.checks import check_count
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.masters.options import training_master
 from daskdl.errors import OptionError
@@ -15,6 +16,7 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
     configuration_from_yaml,
 )
+from daskdl.nn.loss_evaluations import tells_classes
 from daskdl_bridge.spark.client import SharedClients
 from daskdl_bridge.spark.minute_progress import MinuteProgress
 from daskdl_bridge.spark.models import (
@@ -23,6 +25,7 @@ from daskdl_bridge.spark.models import (
 )
 from daskdl_bridge.spark.params import TrainingParams
 from daskdl_bridge.spark.session import session_of
+from daskdl_bridge.spark.udf import is_binary
 from daskdl_bridge.spark.validation import BestOnValidation
 
 __all__ = ["Classifier", "Regressor"]
@@ -39,6 +42,7 @@ class _NetworkEstimator(
     """What both estimators do: export, train on the session's Dask cluster."""
 
     _model: type[Any]
+    _tells_classes: bool
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__()
@@ -60,7 +64,13 @@ class _NetworkEstimator(
         label = self.getLabelCol()
         indicator = self.given("validationIndicatorCol")
         self.check_columns(dataset, label, *([indicator] if indicator else []))
+        name = type(self).__name__
+        check_count(name, "maxIter", self.getMaxIter())
+        check_count(name, "batchSize", self.getOrDefault(self.batchSize))
+        kind, options = self.given("trainingMaster"), self.given("masterOptions")
+        master = training_master(kind, options)
         network = build_network(self._configuration())
+        self._check_network(network)
         how: dict[str, Any] = {
             "features": self.features_columns(),
             "label": label,
@@ -70,13 +80,21 @@ class _NetworkEstimator(
         if indicator:
             from pyspark.sql import functions
 
-            held_back = functions.col(indicator)
+            kind_of = dataset.schema[indicator].dataType.simpleString()
+            if kind_of != "boolean":
+                raise OptionError(
+                    f"{name}: validationIndicatorCol must name a boolean column, got "
+                    f"{indicator!r} of {kind_of}."
+                )
+            # What is not said to be held back is trained on.
+            held_back = functions.coalesce(
+                functions.col(indicator), functions.lit(False)
+            )
             train = dataset.where(~held_back)
             patience = self.getOrDefault(self.patience)
             best = BestOnValidation(dataset.where(held_back), patience, **how)
-        kind, options = self.given("trainingMaster"), self.given("masterOptions")
         with _CLIENTS.of(session_of(dataset)) as client:
-            front_end(client, network, training_master(kind, options)).fit(
+            front_end(client, network, master).fit(
                 train,
                 epochs=self.getMaxIter(),
                 batch_size=self.getOrDefault(self.batchSize),
@@ -87,6 +105,27 @@ class _NetworkEstimator(
             )
         trained = network if best is None else best.network
         return self._copyValues(self._model(trained))
+
+    def _check_network(self, network: Any) -> None:
+        """Refuse a network whose output is not what the model is to tell."""
+        if len(network.inputs) != 1 or len(network.outputs) != 1:
+            raise OptionError(
+                f"{type(self).__name__}: network must have one input and one output, "
+                f"got {len(network.inputs)} and {len(network.outputs)}. Use "
+                "daskdl.DaskComputationGraph."
+            )
+        loss = network.output_losses[0]
+        are_classes = tells_classes(loss) or is_binary(network)
+        if are_classes is not self._tells_classes:
+            wanted = (
+                "mcxent, or xent with one output"
+                if self._tells_classes
+                else "one of numbers, such as mse"
+            )
+            raise OptionError(
+                f"{type(self).__name__}: the network's loss must be {wanted}, got "
+                f"{loss!r} with {network.output_layer_n_out[0]} outputs."
+            )
 
     def _configuration(self) -> Any:
         text = self.given("network")
@@ -179,6 +218,7 @@ class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
     """
 
     _model = ClassificationModel
+    _tells_classes = True
 
     @keyword_only
     def __init__(
@@ -242,6 +282,7 @@ class Regressor(_NetworkEstimator):
     """
 
     _model = RegressionModel
+    _tells_classes = False
 
     @keyword_only
     def __init__(

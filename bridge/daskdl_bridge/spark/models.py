@@ -44,6 +44,11 @@ class _ModelWriter(DefaultParamsWriter):
 class _ModelReader(DefaultParamsReader):
     def load(self, path: str) -> Any:
         model = super().load(path)
+        if not isinstance(model, self.cls):
+            raise OptionError(
+                f"{self.cls.__name__}.load: {path} must hold one of these, got a "
+                f"{type(model).__name__}."
+            )
         rows = self.sparkSession.read.parquet(f"{path}/network").collect()
         pieces = [
             bytes(row["piece"]) for row in sorted(rows, key=lambda r: r["number"])
@@ -90,14 +95,22 @@ class _NetworkModel(Model, ModelParams, DefaultParamsWritable, DefaultParamsRead
                 f"{some(taken)} in the data."
             )
         kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
-        columns = [
-            vector_to_array(name) if kinds[name] == "vector" else functions.col(name)
-            for name in self.features_columns()
-        ]
+        names = self.features_columns()
+        made = {}
+        for number, name in enumerate(names):
+            if kinds[name] == "vector":
+                made[name] = f"{_SCORED}_{number}"
+                # Spark hands no vector to Python that it has just read from Parquet;
+                # behind an explode it is an array already.
+                array = functions.array(vector_to_array(name, "float32"))
+                frame = frame.withColumn(made[name], functions.explode(array))
         predict = udf_of_bytes(
-            saved_bytes(self.network), batch_size=self.getOrDefault(self.batchSize)
+            saved_bytes(self.network),
+            names,
+            batch_size=self.getOrDefault(self.batchSize),
         )
-        return frame.withColumn(_SCORED, predict(*columns))
+        columns = [functions.col(made.get(name, name)) for name in names]
+        return frame.withColumn(_SCORED, predict(*columns)).drop(*made.values())
 
     def _outputs(self) -> list[str]:
         names = ("predictionCol", "probabilityCol", "rawPredictionCol")
@@ -131,11 +144,17 @@ class ClassificationModel(_NetworkModel, HasProbabilityCol, HasRawPredictionCol)
 
 
 class RegressionModel(_NetworkModel):
-    """A trained regressor: adds prediction, in the units of the labels."""
+    """A trained regressor: adds prediction, in the units of the labels.
+
+    A vector, if the network has several outputs.
+    """
 
     def _transform(self, dataset: Any) -> Any:
+        from pyspark.ml.functions import array_to_vector
         from pyspark.sql import functions
 
         scored = self._scored(dataset)
         prediction = functions.col(f"{_SCORED}.prediction")
+        if self.network.output_layer_n_out[0] != 1:
+            prediction = array_to_vector(functions.col(f"{_SCORED}.probability"))
         return scored.withColumn(self.getPredictionCol(), prediction).drop(_SCORED)

@@ -49,6 +49,11 @@ class ModelParams(HasFeaturesCol, HasPredictionCol):
 
     def features_columns(self) -> tuple[str, ...]:
         """Return the columns that become features."""
+        if self.isSet(self.featuresCols) and self.isSet(self.featuresCol):
+            raise OptionError(
+                f"{type(self).__name__}: featuresCol and featuresCols must not be "
+                "given together. Leave one out."
+            )
         if self.isSet(self.featuresCols):
             columns: Sequence[str] = self.getOrDefault(self.featuresCols)
             return tuple(columns)

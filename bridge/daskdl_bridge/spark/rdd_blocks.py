@@ -59,6 +59,11 @@ def rows_of_examples(examples: Iterable[Any]) -> Iterator[_Row]:
 
 
 def _keyed(item: Any) -> _Example:
+    if not isinstance(item, tuple) or len(item) not in (2, 3) or item[1] is None:
+        raise ValueError(
+            "Spark RDD: elements must all be (key, features) or (key, features, mask), "
+            f"got {item!r:.200}."
+        )
     key, features, *masks = item
     arrays = _numbered("features", features)
     if masks and masks[0] is not None:

@@ -3,10 +3,13 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.cluster.inference import outputs_of
 from daskdl.cluster.prediction_columns import classes_of
@@ -14,11 +17,12 @@ from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import OptionError
 from daskdl.formats.load import load
 from daskdl.nn.fitting.preparation import class_axes, options_for
+from daskdl.nn.loss_evaluations import INDEPENDENT_LOSSES
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
 
-__all__ = ["predict_udf", "saved_bytes", "udf_of_bytes"]
+__all__ = ["is_binary", "predict_udf", "saved_bytes", "udf_of_bytes"]
 
 _BATCH = 1024
 
@@ -40,9 +44,10 @@ def predict_udf(path_or_url: str, *, batch_size: int = _BATCH) -> Any:
     -------
     pandas UDF
         Of the columns with the features: one of arrays, or numbers side by side;
-        vectors go through ``vector_to_array``. It returns a struct of ``prediction``
-        (double: the class, or the value), and of ``probability`` (array of double: all
-        outputs, one behind the other).
+        vectors go through ``explode(array(vector_to_array(...)))``, since Spark fails
+        on those that it has just read. It returns a struct of ``prediction`` (double:
+        the class, or the value), and of ``probability`` (array of double: those of the
+        classes, or all outputs, one behind the other).
 
     Raises
     ------
@@ -58,9 +63,18 @@ def predict_udf(path_or_url: str, *, batch_size: int = _BATCH) -> Any:
     return _udf(_network_at, str(path_or_url), batch_size)
 
 
-def udf_of_bytes(saved: bytes, *, batch_size: int = _BATCH) -> Any:
-    """Return the UDF of `predict_udf` for a network that travels with it."""
-    return _udf(_network_of_bytes, saved, batch_size)
+def udf_of_bytes(saved: bytes, names: Sequence[str], *, batch_size: int) -> Any:
+    """Return the UDF of `predict_udf` for a network that travels with it.
+
+    Parameters
+    ----------
+    saved : bytes
+        Of `saved_bytes`.
+    names : sequence of str
+        Of the columns, for messages.
+    batch_size : int
+    """
+    return _udf(_network_of_bytes, saved, batch_size, tuple(names))
 
 
 def saved_bytes(network: "Network[Any]") -> bytes:
@@ -71,7 +85,9 @@ def saved_bytes(network: "Network[Any]") -> bytes:
         return path.read_bytes()
 
 
-def _udf(find: Any, where: Any, batch_size: int) -> Any:
+def _udf(
+    find: Any, where: Any, batch_size: int, names: tuple[str, ...] | None = None
+) -> Any:
     import pandas as pd
     from pyspark.sql.functions import pandas_udf
 
@@ -82,31 +98,48 @@ def _udf(find: Any, where: Any, batch_size: int) -> Any:
         for given in batches:
             # A single column comes without a tuple around it.
             columns = given if isinstance(given, tuple) else (given,)
-            yield _predicted(network, columns, batch_size)
+            named = names or [f"column {number}" for number in range(len(columns))]
+            yield _predicted(
+                network, dict(zip(named, columns, strict=True)), batch_size
+            )
 
     return pandas_udf(predict, "prediction double, probability array<double>")
 
 
-def _predicted(network: Any, columns: Any, batch_size: int) -> Any:
+def _predicted(network: Any, columns: dict[str, Any], batch_size: int) -> Any:
     """Return the predictions of rows as a pandas.DataFrame."""
     import pandas as pd
     import pyarrow as pa
 
-    names = [f"features_{number}" for number in range(len(columns))]
-    table = pa.table(dict(zip(names, map(_arrow, columns), strict=True)))
-    wanted = SourceOptions(features=tuple(names), require_labels=False)
+    table = pa.table({name: _arrow(column) for name, column in columns.items()})
+    wanted = SourceOptions(features=tuple(columns), require_labels=False)
     source = open_source(table, options_for(network, wanted, table))
-    (axis,) = class_axes(network)
     predictions: list[Any] = []
     probabilities: list[Any] = []
     for partition in source.partitions:
         for batch in partition.load().batches(batch_size):
             (output,) = outputs_of(network, batch)
-            flat = output.reshape(len(output), -1).astype("float64")
-            predicted = flat[:, 0] if axis is None else classes_of(output, axis)
+            predicted, told = _figures(network, output)
             predictions += predicted.tolist()
-            probabilities += flat.tolist()
+            probabilities += told.tolist()
     return pd.DataFrame({"prediction": predictions, "probability": probabilities})
+
+
+def _figures(network: Any, output: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the classes or values of rows, and their probabilities or outputs."""
+    flat = output.reshape(len(output), -1).astype(np.float64)
+    (axis,) = class_axes(network)
+    if axis is not None:
+        return classes_of(output, axis), flat
+    if is_binary(network):
+        return (flat[:, 0] > 0.5).astype(np.float64), np.hstack([1 - flat, flat])
+    return flat[:, 0], flat
+
+
+def is_binary(network: "Network[Any]") -> bool:
+    """Whether the only output is the probability of the second of two classes."""
+    is_independent = network.output_losses[0] in INDEPENDENT_LOSSES
+    return is_independent and network.output_layer_n_out[0] == 1
 
 
 def _arrow(column: Any) -> Any:

@@ -373,7 +373,7 @@ def _check_batch_size(source: Source, batch_size: int | None) -> None:
     elif not source.minibatches:
         raise OptionError(
             f"fit: batch_size must be given for {source.name}, got None. Only DataSets "
-            "and minibatch files expand their own."
+            "and minibatch files bring their own."
         )
 
 
