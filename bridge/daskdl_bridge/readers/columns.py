@@ -80,8 +80,8 @@ class ExampleColumns:
             return ""
         return (
             " Classes that are text must be numbered from 0, in Spark by "
-            "StringIndexer; class_names (in a job data.class_names) takes their texts "
-            "in that order."
+            "StringIndexer; their texts in that order are then network.class_names, in "
+            "a job data.class_names."
         )
 
     def all(self) -> list[str]:

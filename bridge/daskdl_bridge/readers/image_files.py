@@ -111,8 +111,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     columns = with_key_type(columns, parts, [_TYPES])
     names: tuple[str, ...] = ()
     above = _directory_of(parts)
-    if columns.labels:
+    if _LABEL in columns.all():
         names = sorted_classes((part.url for part in parts), _label_from(options))
+    if columns.labels:
         parts = sorted(parts, key=lambda part: _drawn(part.url.removeprefix(above)))
     return [
         TablePartition(
@@ -126,7 +127,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
             columns=columns,
             options=options,
             first_row=_RowOfFiles(tuple(file.url for file in files)),
-            class_names=names or None,
+            class_names=names if names and columns.labels else None,
         )
         for files in _gathered(parts)
     ]

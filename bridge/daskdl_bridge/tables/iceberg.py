@@ -109,9 +109,12 @@ def snapshot_of(
 @contextmanager
 def _naming_table(url: str) -> Iterator[None]:
     """Name the table in what pyiceberg says, such as features that it does not know."""
+    from pyiceberg.exceptions import ValidationError
+
     try:
         yield
     except (
+        ValidationError,
         EOFError,
         FileNotFoundError,
         LookupError,

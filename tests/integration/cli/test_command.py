@@ -16,7 +16,15 @@ import pytest
 import daskdl
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
-COMMAND = [sys.executable, "-c", "from daskdl.cli.main import main; main()"]
+MAIN = "from daskdl.cli.main import main; main()"
+COMMAND = [sys.executable, "-c", MAIN]
+# What a shell started in the background ignores Ctrl-C, and so do its children. Set by
+# the child itself: a fork of this process, with threads of many packages, may hang.
+HEARS_CTRL_C = [
+    sys.executable,
+    "-c",
+    f"from signal import *; signal(SIGINT, default_int_handler); {MAIN}",
+]
 
 
 def daskdl_command(*arguments):
@@ -89,7 +97,7 @@ def long_run(tmp_path):
     """A run that has finished two epochs of very many; killed at the end if need be."""
     process = subprocess.Popen(
         [
-            *COMMAND,
+            *HEARS_CTRL_C,
             "run",
             str(DIGITS / "job.yaml"),
             "training.epochs=100000",
@@ -100,8 +108,6 @@ def long_run(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # What a shell started in the background ignores Ctrl-C, and so do its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     for line in process.stderr:
         if line.startswith("epoch 2/100000  done"):

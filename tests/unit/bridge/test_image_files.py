@@ -64,6 +64,14 @@ def test_without_labels_the_order_is_that_of_names():
     assert keys == sorted(keys)
 
 
+def test_the_class_may_stand_beside_predictions(tmp_path):
+    folder = write_images(tmp_path, "a/0.png", "b/0.png", "b/1.png")
+    options = {"require_labels": False, "require_success": False, "key": "path"}
+    (partition,) = open_path(folder, keep=("label",), **options).partitions
+    (rows,) = partition.load_rows()
+    assert rows.columns["label"].to_pylist() == [0, 1, 1]
+
+
 def test_an_expression_tells_the_class(tmp_path):
     path = write_images(tmp_path, "x/b_1.png", "x/a_1.png", "x/a_2.png")
     how = {"label_from": r"/(\w)_\d\.png$", "key": "path"}
