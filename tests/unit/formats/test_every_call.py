@@ -125,6 +125,21 @@ MODULES = {
     # Whose calls the others make.
     "daskdl/data/files.py": __name__,
     "bridge/daskdl_bridge/sink.py": "tests/unit/cli/test_every_call.py",
+    "daskdl/data/shuffling.py": "tests/unit/data/test_shuffling.py",
+    "daskdl/data/texts.py": "tests/unit/data/test_texts.py",
+    "daskdl/dl4j/datasets/export.py": "tests/unit/dl4j/test_export.py",
+    # By `write_text`, as other texts.
+    "daskdl/evaluation/evaluable.py": "tests/unit/data/test_texts.py",
+    # Into folders of their own that go again: what fails there is told as it is.
+    "bridge/daskdl_bridge/spark/direct_pieces.py": (
+        "tests/unit/bridge/test_direct_pieces.py"
+    ),
+    "bridge/daskdl_bridge/spark/models.py": "tests/spark/test_estimators.py",
+    "bridge/daskdl_bridge/spark/udf.py": "tests/spark/test_estimators.py",
+    "bridge/daskdl_bridge/tables/delta_log.py": "tests/unit/bridge/test_delta.py",
+    "bridge/daskdl_bridge/tables/delta_user_types.py": (
+        "tests/unit/bridge/test_delta.py"
+    ),
     # A cache: what cannot be written there is compiled again.
     "daskdl/kernels/machine_code.py": "tests/unit/kernels/machine_code/test_entry.py",
 }
