@@ -17,18 +17,13 @@ from daskdl_bridge.readers.columns import check_exist, check_types, resolve_colu
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.line_ranges import cut
-from daskdl_bridge.readers.row_in_span import first_row_of
+from daskdl_bridge.readers.table_partitions import span_partitions
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.storage import open_input
 
 __all__ = ["AvroReader", "open_parts", "summarize_parts"]
 
 _FORM = "Avro"
-
-# What one partition is made of. Its blocks are read one at a time, so that it may be
-# larger than what memory holds; smaller ones would be shared out no better.
-_RANGE_BYTES = 32 << 20
 
 # Records are objects of Python while they are decoded, of many times their bytes.
 _DECODED_BYTES = 1 << 20
@@ -104,19 +99,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     check_types(columns, types, parts[0].url)
     columns = with_key_type(columns, parts, [types])
     reader = AvroReader(tuple((n, types[n]) for n in columns.all() if n in types))
-    return [
-        TablePartition(
-            name=piece.place,
-            rows=None,
-            part=piece,
-            reader=reader,
-            columns=columns,
-            options=options,
-            first_row=first_row_of(piece),
-        )
-        for part in parts
-        for piece in cut(part, _RANGE_BYTES)
-    ]
+    return span_partitions(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:

@@ -26,14 +26,13 @@ from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
 from daskdl_bridge.readers.java_arrays import JAVA_OBJECTS
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.line_ranges import cut
 from daskdl_bridge.readers.pickle_rows import (
     array_of_pickled,
     columns_of_pickles,
     pickle_types,
 )
-from daskdl_bridge.readers.row_in_span import first_row_of
 from daskdl_bridge.readers.sequence_file import Record, SequenceFile
+from daskdl_bridge.readers.table_partitions import span_partitions
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.readers.writables import (
     ARRAY_WRITABLE,
@@ -49,10 +48,6 @@ __all__ = ["SequenceReader", "open_parts", "summarize_parts"]
 
 _FORM = "SequenceFile"
 _KEY, _VALUE = "key", "value"
-
-# What one partition is made of. Its records come in blocks, so that it may be larger
-# than what memory holds; smaller ones would be shared out no better.
-_RANGE_BYTES = 32 << 20
 
 # What Python's objects of a record take beside its bytes.
 _RECORD_BYTES = 100
@@ -194,19 +189,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
             raise _unknown_class(reader, name, parts[0])
     check_types(columns, types, parts[0].url)
     columns = with_key_type(columns, parts, [types])
-    return [
-        TablePartition(
-            name=piece.place,
-            rows=None,
-            part=piece,
-            reader=reader,
-            columns=columns,
-            options=options,
-            first_row=first_row_of(piece),
-        )
-        for part in parts
-        for piece in cut(part, _RANGE_BYTES)
-    ]
+    return span_partitions(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:

@@ -21,6 +21,7 @@ from daskdl_bridge.readers.crc32c import masked_crc32c
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import open_plain
+from daskdl_bridge.readers.table_partitions import file_partitions
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.readers.tf_example import Feature, decode_example
 
@@ -110,17 +111,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     check_types(columns, types, parts[0].url)
     columns = with_key_type(columns, parts, [types])
     reader = TfrecordReader(tuple((n, types[n]) for n in columns.all() if n in types))
-    return [
-        TablePartition(
-            name=part.url,
-            rows=0 if part.size == 0 else None,
-            part=part,
-            reader=reader,
-            columns=columns,
-            options=options,
-        )
-        for part in parts
-    ]
+    return file_partitions(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:

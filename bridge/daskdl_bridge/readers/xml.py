@@ -19,6 +19,7 @@ from daskdl_bridge.readers.csv_head import is_number
 from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import open_plain
+from daskdl_bridge.readers.table_partitions import file_partitions
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.readers.xml_rows import XmlRow, xml_rows
 
@@ -142,17 +143,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     }
     columns = with_key_type(columns, parts, [types])
     reader = XmlReader(tuple(types.items()), columns)
-    return [
-        TablePartition(
-            name=part.url,
-            rows=0 if part.size == 0 else None,
-            part=part,
-            reader=reader,
-            columns=columns,
-            options=options,
-        )
-        for part in parts
-    ]
+    return file_partitions(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:

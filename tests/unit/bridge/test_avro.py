@@ -12,7 +12,7 @@ import pytest
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, DataError, MissingExtraError
-from daskdl_bridge.readers import avro
+from daskdl_bridge.readers import avro, table_partitions
 from daskdl_bridge.source import PathSources
 from tests.unit.bridge.damaged_files import check_refused_or_read, damaged_copies
 from tests.unit.bridge.sample_forms import SAMPLES
@@ -93,7 +93,7 @@ def test_the_content_of_files_is_images():
 
 @pytest.mark.parametrize("n_bytes", [100, 1000, 5000])
 def test_spans_have_each_row_once(monkeypatch, n_bytes):
-    monkeypatch.setattr(avro, "_RANGE_BYTES", n_bytes)
+    monkeypatch.setattr(table_partitions, "_SPAN_BYTES", n_bytes)
     how = {"features": "a", "label": "label", "key": "id"}
     partitions = open_path(str(AVRO / "blocks"), **how).partitions
     keys = [

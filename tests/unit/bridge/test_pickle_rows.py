@@ -15,7 +15,7 @@ import pytest
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, DataError
-from daskdl_bridge.readers import sequence_table
+from daskdl_bridge.readers import sequence_table, table_partitions
 from daskdl_bridge.source import PathSources
 from tests.unit.bridge import spark_classes
 from tests.unit.bridge.sample_forms import FORMS, checksums, path_of
@@ -230,7 +230,7 @@ def test_files_without_records_have_no_examples(tmp_path):
 
 
 def test_a_large_file_is_shared_out_and_read_by_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(sequence_table, "_RANGE_BYTES", 1000)
+    monkeypatch.setattr(table_partitions, "_SPAN_BYTES", 1000)
     monkeypatch.setattr(sequence_table, "BLOCK_BYTES", 500)
     values = [pickled([[float(i), 0.0]]) for i in range(100)]
     path = write(tmp_path / "part-00000", *values, sync_every=3)

@@ -10,7 +10,7 @@ import pytest
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, DataError, OptionError
-from daskdl_bridge.readers import sequence_table
+from daskdl_bridge.readers import sequence_table, table_partitions
 from daskdl_bridge.readers.datavec_records import RECORD_WRITABLE
 from daskdl_bridge.source import PathSources
 from tests.unit.bridge.sample_forms import FORMS, checksums, path_of
@@ -130,7 +130,7 @@ def test_an_index_without_its_data_is_read(tmp_path):
 
 
 def test_a_large_file_is_shared_out_and_read_by_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(sequence_table, "_RANGE_BYTES", 1000)
+    monkeypatch.setattr(table_partitions, "_SPAN_BYTES", 1000)
     monkeypatch.setattr(sequence_table, "BLOCK_BYTES", 500)
     path = labelled(tmp_path / "part-00000", 200, sync_every=5)
     partitions = open_path(path, features="value", label="key").partitions
@@ -142,7 +142,7 @@ def test_a_large_file_is_shared_out_and_read_by_blocks(tmp_path, monkeypatch):
 
 
 def test_a_span_without_marks_has_no_examples(tmp_path, monkeypatch):
-    monkeypatch.setattr(sequence_table, "_RANGE_BYTES", 1000)
+    monkeypatch.setattr(table_partitions, "_SPAN_BYTES", 1000)
     path = labelled(tmp_path / "part-00000", 100)
     partitions = open_path(path, features="value", label="key").partitions
     counts = [one.load().num_examples for one in partitions]
@@ -150,7 +150,7 @@ def test_a_span_without_marks_has_no_examples(tmp_path, monkeypatch):
 
 
 def test_a_row_of_a_span_is_told_by_its_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(sequence_table, "_RANGE_BYTES", 100)
+    monkeypatch.setattr(table_partitions, "_SPAN_BYTES", 100)
     bad = [(integer(0), doubles(1, 2)), (integer(0), doubles(1, float("nan")))]
     path = Path(labelled(tmp_path / "part-00000", 3))
     path.write_bytes(path.read_bytes() + MARK + records(bad))
