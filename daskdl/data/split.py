@@ -9,7 +9,6 @@ examples of each class lie before it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,12 @@ from daskdl.data.classes import classes_of_examples, count_classes
 from daskdl.data.pairs import Examples
 from daskdl.data.permutation import Permutation
 from daskdl.data.pre_processors.partition import stored_partition, with_stored
-from daskdl.data.sources.partition import LoadedRows, Partition, Source
-from daskdl.data.time_series import Alignment
+from daskdl.data.sources.partition import (
+    LoadedRows,
+    Partition,
+    Source,
+    StoredThrough,
+)
 from daskdl.errors import DataError, OptionError
 
 __all__ = ["SplitPartition", "check_fractions", "count_for_split", "split_source"]
@@ -56,7 +59,7 @@ class _SplitPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class SplitPartition(Partition):
+class SplitPartition(StoredThrough):
     """The examples of a partition that belong to one part of a split.
 
     Parameters
@@ -87,16 +90,6 @@ class SplitPartition(Partition):
         """Names of the classes of the stored partition."""
         return self.stored.class_names
 
-    @property
-    def too_large(self) -> str:  # type: ignore[override]
-        """What is said of the stored partition, for messages."""
-        return self.stored.too_large
-
-    @property
-    def align(self) -> Alignment | None:  # type: ignore[override]
-        """Alignment of the stored time series."""
-        return self.stored.align
-
     def load(self) -> Examples:
         """Return the examples of the part; see `Partition.load`."""
         examples = self.stored.load()
@@ -112,14 +105,6 @@ class SplitPartition(Partition):
         for rows in self.stored.load_rows():
             own = rows.examples.take(self._own_rows(rows.examples, seen))
             yield LoadedRows(own, rows.skipped, keys=own.keys)
-
-    def stored_keys(self, keys: Any, number: int = 0) -> Any:
-        """Return the keys as they are stored; see `Partition.stored_keys`."""
-        return self.stored.stored_keys(keys, number)
-
-    def for_training(self, examples: Any, epoch: int, index: int) -> Any:
-        """Return a minibatch for training; see `Partition.for_training`."""
-        return self.stored.for_training(examples, epoch, index)
 
     def _own_rows(self, examples: Examples, seen: _Counts) -> NDArray[np.int64]:
         """Return the rows that belong to the part; count all of them in `seen`."""

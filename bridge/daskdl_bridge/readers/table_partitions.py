@@ -1,4 +1,4 @@
-"""Partitions of files whose forms tell no rows: whole files, or spans of their bytes."""
+"""Partitions of files whose forms tell no rows: whole files, or spans of bytes."""
 
 from collections.abc import Sequence
 

@@ -20,8 +20,12 @@ from daskdl.data.pre_processors.composite import (
     pre_processor_from_dict,
 )
 from daskdl.data.pre_processors.under_sampling import UnderSampling
-from daskdl.data.sources.partition import LoadedRows, Partition, Source
-from daskdl.data.time_series import Alignment
+from daskdl.data.sources.partition import (
+    LoadedRows,
+    Partition,
+    Source,
+    StoredThrough,
+)
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 
 __all__ = [
@@ -35,7 +39,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class PreProcessedPartition(Partition):
+class PreProcessedPartition(StoredThrough):
     """A partition whose examples go through preprocessors when it is loaded.
 
     Parameters
@@ -58,16 +62,6 @@ class PreProcessedPartition(Partition):
     def rows(self) -> int | None:  # type: ignore[override]
         """Number of examples: preprocessors keep it."""
         return self.stored.rows
-
-    @property
-    def too_large(self) -> str:  # type: ignore[override]
-        """What is said of the stored partition, for messages."""
-        return self.stored.too_large
-
-    @property
-    def align(self) -> Alignment | None:  # type: ignore[override]
-        """Alignment of the stored time series."""
-        return self.stored.align
 
     def load(self) -> DataSet | MultiDataSet:
         """Return the examples, preprocessed; see `Partition.load`."""
@@ -104,10 +98,6 @@ class PreProcessedPartition(Partition):
                 if isinstance(one, UnderSampling):
                     examples = one.drawn(examples, epoch, index)
         return examples
-
-    def stored_keys(self, keys: Any, number: int = 0) -> Any:
-        """Return the keys as they are stored; see `Partition.stored_keys`."""
-        return self.stored.stored_keys(keys, number)
 
     @property
     def kept(self) -> tuple[str, ...]:  # type: ignore[override]

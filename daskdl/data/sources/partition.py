@@ -15,7 +15,7 @@ from daskdl.data.time_series import Alignment
 if TYPE_CHECKING:
     from daskdl.data.sources.source import SourceOptions
 
-__all__ = ["LoadedRows", "Partition", "Source"]
+__all__ = ["LoadedRows", "Partition", "Source", "StoredThrough"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,36 @@ class Partition(ABC):
             They decide what is drawn: a repeated minibatch is the same.
         """
         return examples
+
+
+class StoredThrough(Partition):
+    """A partition that gives what another one stores, changed on the way.
+
+    Attributes
+    ----------
+    stored : Partition
+        What is loaded.
+    """
+
+    stored: Partition
+
+    @property
+    def too_large(self) -> str:  # type: ignore[override]
+        """What is said of the stored partition, for messages."""
+        return self.stored.too_large
+
+    @property
+    def align(self) -> Alignment | None:  # type: ignore[override]
+        """Alignment of the stored time series."""
+        return self.stored.align
+
+    def stored_keys(self, keys: Any, number: int = 0) -> Any:
+        """Return the keys as they are stored; see `Partition.stored_keys`."""
+        return self.stored.stored_keys(keys, number)
+
+    def for_training(self, examples: Any, epoch: int, index: int) -> Any:
+        """Return a minibatch for training; see `Partition.for_training`."""
+        return self.stored.for_training(examples, epoch, index)
 
 
 @dataclass(frozen=True)
