@@ -5,7 +5,7 @@ Openers are asked for all data, also where no pyspark is installed.
 
 from typing import Any
 
-__all__ = ["is_connect", "is_frame", "is_rdd"]
+__all__ = ["is_connect", "is_frame", "is_handed_over", "is_rdd"]
 
 
 def is_frame(data: Any) -> bool:
@@ -16,6 +16,12 @@ def is_frame(data: Any) -> bool:
 def is_rdd(data: Any) -> bool:
     """Whether `data` is an RDD."""
     return _is_a(data, "pyspark.", "RDD")
+
+
+def is_handed_over(data: Any) -> bool:
+    """Whether `data` is what `export` or `direct` of this package returned."""
+    package = "daskdl_bridge.spark."
+    return _is_a(data, package, "Export") or _is_a(data, package, "DirectData")
 
 
 def is_connect(data: Any) -> bool:

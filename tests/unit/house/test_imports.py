@@ -35,6 +35,12 @@ def loaded_by_help() -> set[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def loaded_by_path() -> set[str]:
+    sample = Path(__file__).parents[2] / "data" / "spark" / "parquet_array"
+    return loaded_after(f"import daskdl; daskdl.open_source({str(sample)!r})")
+
+
 @pytest.mark.parametrize("name", HEAVY)
 def test_package_import_is_light(loaded_by_package: set[str], name: str) -> None:
     assert name not in loaded_by_package
@@ -43,6 +49,12 @@ def test_package_import_is_light(loaded_by_package: set[str], name: str) -> None
 @pytest.mark.parametrize("name", HEAVY)
 def test_help_is_light(loaded_by_help: set[str], name: str) -> None:
     assert name not in loaded_by_help
+
+
+@pytest.mark.parametrize("name", [*HEAVY, "deltalake", "pyiceberg", "fastavro"])
+def test_opening_a_path_is_light(loaded_by_path: set[str], name: str) -> None:
+    """Every opener is asked, also those of what is not there."""
+    assert name not in loaded_by_path
 
 
 def test_bridge_is_not_loaded_by_the_package(loaded_by_package: set[str]) -> None:
