@@ -12,10 +12,10 @@ from daskdl.cluster.started_workers import check_memory_limit
 from daskdl.errors import OptionError
 from daskdl_bridge.spark.cluster_process import WHO
 from daskdl_bridge.spark.kinds import is_connect
+from daskdl_bridge.spark.session import LOOPBACK, is_one_machine
 
-__all__ = ["SparkClusterOptions", "is_one_machine"]
+__all__ = ["SparkClusterOptions"]
 
-_LOOPBACK = "127.0.0.1"
 # What Spark itself sets aside for the JVM beside its heap, whatever the heap.
 _MEMORY_OF_JVM = 384 << 20
 _UNITS = {"": 20, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
@@ -93,20 +93,12 @@ class SparkClusterOptions:
         if self.host is not None:
             return self.host, self.host
         if is_one_machine(spark):
-            return _LOOPBACK, _LOOPBACK
+            return LOOPBACK, LOOPBACK
         if is_connect(spark):
             ours = get_ip(spark.client.host)
             return ours, ours
         known_as = spark.conf.get("spark.driver.host")
         return spark.conf.get("spark.driver.bindAddress", known_as), known_as
-
-
-def is_one_machine(spark: Any) -> bool:
-    """Return whether driver, executors and this process are on the same machine."""
-    # "local-cluster[...]" too.
-    if not spark.conf.get("spark.master", "").startswith("local"):
-        return False
-    return not is_connect(spark) or get_ip(spark.client.host) == _LOOPBACK
 
 
 def _is_local(spark: Any) -> bool:

@@ -11,7 +11,7 @@ from daskdl.cluster.calls import call_each
 from daskdl.data.retries import BROKEN
 from daskdl.data.store import is_one_of, remove
 from daskdl.errors import OptionError
-from daskdl_bridge.spark.session import runs_here, setting
+from daskdl_bridge.spark.session import is_one_machine, setting
 from daskdl_bridge.storage import filesystem, join_url, url_of
 
 __all__ = ["DIRECTORY_SETTING", "DIRECTORY_VARIABLE", "export_directory"]
@@ -53,7 +53,7 @@ def export_directory(
     """
     named = given or setting(session, DIRECTORY_SETTING, DIRECTORY_VARIABLE)
     if named is None:
-        if not runs_here(session):
+        if not is_one_machine(session):
             raise OptionError(
                 "export_directory: must name a directory that Spark's executors and "
                 "Dask's workers see, such as hdfs:///user/ann/daskdl, got None. Give "
@@ -93,7 +93,7 @@ def _check_seen(session: Any, named: str, fs: Any, path: str) -> None:
 
 
 def _blind_executors(session: Any, marker: str) -> list[str]:
-    if runs_here(session):
+    if is_one_machine(session):
         return []
 
     def look(batches: Any) -> Any:

@@ -25,7 +25,7 @@ from daskdl_bridge.spark.executor_facts import (
     facts,
     marks_of,
 )
-from daskdl_bridge.spark.session import runs_here, setting
+from daskdl_bridge.spark.session import is_one_machine, setting
 from daskdl_bridge.storage import filesystem
 
 __all__ = ["doctor"]
@@ -130,7 +130,7 @@ def _export_directory(session: Any, cluster: CheckedCluster | None) -> Finding:
     """Look at the directory of exports, where nothing is written to try it."""
     what = "export directory"
     named = setting(session, DIRECTORY_SETTING, DIRECTORY_VARIABLE)
-    if named is None and not runs_here(session):
+    if named is None and not is_one_machine(session):
         return Finding(
             what,
             "none is named, and Spark's executors are elsewhere",
@@ -158,7 +158,7 @@ def _local_directory(
     """Compare a local directory with what executors and workers have at its place."""
     ours = directory_mark(path)
     seen: dict[str, tuple[str, int, int]] = {"this process": ours}
-    if not runs_here(session):
+    if not is_one_machine(session):
         rows = _on_executors(session, marks_of(path), MARKS)
         seen |= {f"executors on {row['host']}": tuple(row) for row in rows}
     if cluster is not None:

@@ -3,9 +3,13 @@
 import os
 from typing import Any
 
-from daskdl_bridge.spark.kinds import is_frame
+from distributed.utils import get_ip
 
-__all__ = ["runs_here", "session_of", "setting"]
+from daskdl_bridge.spark.kinds import is_connect, is_frame
+
+__all__ = ["LOOPBACK", "is_one_machine", "session_of", "setting"]
+
+LOOPBACK = "127.0.0.1"
 
 
 def session_of(data: Any) -> Any:
@@ -33,6 +37,9 @@ def setting(session: Any, name: str, variable: str) -> str | None:
     return os.environ.get(variable) or session.conf.get(name, None)
 
 
-def runs_here(session: Any) -> bool:
-    """Whether Spark's executors run on this machine, as far as its master tells."""
-    return str(session.conf.get("spark.master", "")).startswith("local")
+def is_one_machine(session: Any) -> bool:
+    """Return whether driver, executors and this process are on the same machine."""
+    # "local-cluster[...]" too.
+    if not session.conf.get("spark.master", "").startswith("local"):
+        return False
+    return not is_connect(session) or get_ip(session.client.host) == LOOPBACK
