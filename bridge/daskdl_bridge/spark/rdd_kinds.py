@@ -1,6 +1,7 @@
 """What the elements of an RDD are, by the first of them."""
 
 import enum
+import weakref
 from typing import Any
 
 from daskdl.data.dataset import DataSet
@@ -8,6 +9,10 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError
 
 __all__ = ["RddKind", "kind_of_rdd"]
+
+
+# As long as the object lives.
+_KINDS: "weakref.WeakKeyDictionary[Any, RddKind]" = weakref.WeakKeyDictionary()
 
 
 class RddKind(enum.Enum):
@@ -21,14 +26,19 @@ class RddKind(enum.Enum):
 
 
 def kind_of_rdd(rdd: Any) -> RddKind:
-    """Return what an RDD holds; Spark computes its first element for that.
+    """Return what an RDD holds; Spark computes its first element for that, once.
 
     Raises
     ------
     DataError
         If it is empty, or holds what is no example.
     """
-    first = rdd.take(1)
+    if rdd not in _KINDS:
+        _KINDS[rdd] = _kind_of_first(rdd.take(1))
+    return _KINDS[rdd]
+
+
+def _kind_of_first(first: list[Any]) -> RddKind:
     if not first:
         raise DataError("Spark RDD: must hold an example, got none.")
     (element,) = first

@@ -9,10 +9,8 @@ from daskdl.checks import some
 from daskdl.data.sources.returned import OutputColumn
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
-from daskdl_bridge.spark.directory import export_directory
 from daskdl_bridge.spark.export import Export, export, exported, kept_until_exit
 from daskdl_bridge.spark.session import session_of
-from daskdl_bridge.storage import join_url
 
 __all__ = ["ReturnedFrame", "ReturnedPairs"]
 
@@ -21,7 +19,32 @@ _ROW = "_daskdl_row"
 _KEY = "key"
 
 
-class ReturnedFrame:
+class _Returned:
+    """Where predictions of what Spark wrote are written, to be read by Spark.
+
+    Attributes
+    ----------
+    data, options, key, output
+        See :class:`daskdl.data.sources.returned.Returned`.
+    """
+
+    key: str
+
+    def __init__(self, session: Any, data: Export, options: SourceOptions) -> None:
+        self._session = session
+        self.data = data
+        self.options = options
+        # One export may be predicted several times.
+        self.output = f"{data.url}-predictions-{uuid.uuid4().hex[:8]}"
+        kept_until_exit(
+            Export(self.output, "predictions", "columns", options.storage_options)
+        )
+
+    def _predictions(self) -> Any:
+        return self._session.read.parquet(self.output)
+
+
+class ReturnedFrame(_Returned):
     """A DataFrame with all its columns, and the predictions behind them.
 
     Spark writes it once with a number a row, the predictions are keyed by that number,
@@ -32,11 +55,6 @@ class ReturnedFrame:
     ----------
     frame : pyspark DataFrame
     options : SourceOptions
-
-    Attributes
-    ----------
-    data, options, key, output
-        See :class:`daskdl.data.sources.returned.Returned`.
 
     Raises
     ------
@@ -57,28 +75,19 @@ class ReturnedFrame:
                 "feed_forward_with_key: columns must differ from those of predictions, "
                 f"got {some(taken)}. Rename or drop them."
             )
-        self._session = session_of(frame)
         numbered = frame.withColumn(_ROW, functions.monotonically_increasing_id())
-        self.data = kept_until_exit(
-            export(
-                numbered,
-                options.export_directory,
-                storage_options=options.storage_options,
-            )
-        )
-        self.options = replace(options, key=_ROW)
-        self.output = f"{self.data.url}-predictions"
-        kept_until_exit(
-            Export(self.output, "predictions", "columns", options.storage_options)
-        )
+        storage = options.storage_options
+        written = export(numbered, options.export_directory, storage_options=storage)
+        kept_until_exit(written)
+        super().__init__(session_of(frame), written, replace(options, key=_ROW))
 
     def bring(self, columns: Sequence[OutputColumn]) -> Any:
         """Return the DataFrame; it reads files that go with this process."""
-        read = self._session.read.parquet
-        return read(self.data.url).join(read(self.output), _ROW).drop(_ROW)
+        rows = self._session.read.parquet(self.data.url)
+        return rows.join(self._predictions(), _ROW).drop(_ROW)
 
 
-class ReturnedPairs:
+class ReturnedPairs(_Returned):
     """An RDD of ``(key, prediction)``, with the keys that it came with.
 
     Keys go to the workers as bytes that nobody decodes there, and come back so.
@@ -93,13 +102,9 @@ class ReturnedPairs:
     key: str = _KEY
 
     def __init__(self, rdd: Any, options: SourceOptions) -> None:
-        self._session = session_of(rdd)
         directory, storage = options.export_directory, options.storage_options
-        self.options = options
-        self.data = exported(rdd, directory, None, storage)
-        above = export_directory(self._session, directory, storage)
-        self.output = join_url(above, f"daskdl-predictions-{uuid.uuid4().hex}")
-        kept_until_exit(Export(self.output, "predictions", "columns", storage))
+        written = exported(rdd, directory, None, storage)
+        super().__init__(session_of(rdd), written, options)
 
     def bring(self, columns: Sequence[OutputColumn]) -> Any:
         """Return the RDD; it reads files that go with this process."""
@@ -120,4 +125,4 @@ class ReturnedPairs:
                 key = pickle.loads(bytes(row["key"]))
                 yield key, arrays[0] if len(arrays) == 1 else tuple(arrays)
 
-        return self._session.read.parquet(self.output).rdd.mapPartitions(pairs)
+        return self._predictions().rdd.mapPartitions(pairs)
