@@ -5,6 +5,7 @@ import time
 
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.progress import how_far
 
 __all__ = ["MinuteProgress"]
 
@@ -37,9 +38,5 @@ class MinuteProgress(Listener):
 
 
 def _write(fit: Fit) -> None:
-    values = "".join(f"  {name} {value:.4g}" for name, value in fit.values.items())
-    sys.stderr.write(
-        f"daskdl: epoch {fit.epoch}/{fit.epochs}  {fit.examples:,} examples  "
-        f"score {fit.score:.4g}{values}\n"
-    )
+    sys.stderr.write(f"daskdl: {how_far(fit)}\n")
     sys.stderr.flush()

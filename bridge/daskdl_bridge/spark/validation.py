@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 from daskdl.evaluation.regression import RegressionEvaluation
-from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.listeners import EvaluativeListener, figures_of
 
 __all__ = ["BestOnValidation"]
 
 
-class BestOnValidation(Listener):
+class BestOnValidation(EvaluativeListener):
     """Keep the network that is best on validation data, and stop when none is better.
 
     Parameters
@@ -27,21 +27,20 @@ class BestOnValidation(Listener):
         A copy of the best one.
     """
 
-    reports_as = "validation"
-
     def __init__(self, data: Any, patience: int, **how: Any) -> None:
-        self._data = data
+        super().__init__(data, name="validation", **how)
         self._patience = patience
-        self._how = how
         self._best = -math.inf
         self._epochs_since = 0
         self.network: Any = None
 
     def on_epoch_end(self, fit: Any) -> None:
         """Evaluate, and stop if it is time."""
-        name, figure, is_more_better = _figure(fit.evaluate(self._data, **self._how))
-        fit.report_values(**{f"validation_{name}": figure})
-        worth = figure if is_more_better else -figure
+        super().on_epoch_end(fit)
+        (figure,) = figures_of(self.evaluation).values()
+        # Of numbers it is their error.
+        is_error = isinstance(self.evaluation, RegressionEvaluation)
+        worth = -figure if is_error else figure
         if worth > self._best:
             self._best, self._epochs_since = worth, 0
             self.network = fit.network.clone()
@@ -49,10 +48,3 @@ class BestOnValidation(Listener):
         self._epochs_since += 1
         if self._epochs_since >= self._patience:
             fit.stop()
-
-
-def _figure(evaluation: Any) -> tuple[str, float, bool]:
-    if isinstance(evaluation, RegressionEvaluation):
-        error = float(evaluation.mean_squared_error().mean())
-        return "mean_squared_error", error, False
-    return "accuracy", float(evaluation.accuracy()), True

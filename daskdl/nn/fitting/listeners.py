@@ -149,11 +149,11 @@ class EvaluativeListener(Listener):
         if fit.epoch % self._every:
             return
         self.evaluation = fit.evaluate(self._data, **self._how)
-        figures = _figures(self.evaluation)
+        figures = figures_of(self.evaluation)
         fit.report_values(**{self._prefix + name: figures[name] for name in figures})
 
 
-def _figures(evaluation: Any) -> dict[str, float]:
+def figures_of(evaluation: Any) -> dict[str, float]:
     """Return the figure that says most of an evaluation, by its name."""
     if isinstance(evaluation, RegressionEvaluation):
         return {"mean_squared_error": float(evaluation.mean_squared_error().mean())}

@@ -40,19 +40,24 @@ class ProgressLine(Listener):
 
     def _write(self, fit: Fit, now: float) -> None:
         speed = fit.examples / max(now - self._start_s, 1e-9)
-        values = [f"{name} {value:.4g}" for name, value in fit.values.items()]
-        text = "  ".join(
-            [
-                f"epoch {fit.epoch}/{fit.epochs}",
-                f"{fit.examples:,} examples",
-                f"{speed:,.0f}/s",
-                f"score {fit.score:.4g}",
-                *values,
-            ]
-        )
+        text = how_far(fit, f"{speed:,.0f}/s")
         sys.stdout.write("\r" + text.ljust(self._width))
         sys.stdout.flush()
         self._width = len(text)
+
+
+def how_far(fit: Fit, *more: str) -> str:
+    """Return epoch, examples, `more`, score and reported values as a line of text."""
+    values = [f"{name} {value:.4g}" for name, value in fit.values.items()]
+    return "  ".join(
+        [
+            f"epoch {fit.epoch}/{fit.epochs}",
+            f"{fit.examples:,} examples",
+            *more,
+            f"score {fit.score:.4g}",
+            *values,
+        ]
+    )
 
 
 def hearing_of(who: str, given: Listener | Iterable[Listener] | None) -> list[Listener]:
