@@ -1,8 +1,8 @@
 """What the front ends do with a trained network: evaluate, score and predict."""
 
 import math
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -211,8 +211,7 @@ class ClusterInference(Generic[N]):
         who = f"{type(self).__name__}.{called}"
         source = self._open(data, given_options(who, options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
-        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
-        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+        with self._inferring() as changes:
             scored = score_source(
                 self._client, self.network, source, evaluations, task, changes
             )
@@ -260,8 +259,7 @@ class ClusterInference(Generic[N]):
             normalizer=normalizer,
             include_regularization=include_regularization,
         )
-        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
-        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+        with self._inferring() as changes:
             scored = score_examples_of(
                 self._client, self.network, source, task, changes
             )
@@ -369,13 +367,19 @@ class ClusterInference(Generic[N]):
     def _predict(
         self, source: Source, sink: Sink | None, task: InferenceTask
     ) -> list[Predicted]:
-        self.last_changes, self.last_skipped = (changes := WorkerChanges()), 0
-        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+        with self._inferring() as changes:
             predicted = predict_source(
                 self._client, self.network, source, sink, task, changes
             )
         self.last_skipped = sum(entry.skipped for entry in predicted)
         return predicted
+
+    @contextmanager
+    def _inferring(self) -> Iterator[WorkerChanges]:
+        """Wait for workers, and note who goes and comes in the block."""
+        self.last_changes, self.last_skipped = WorkerChanges(), 0
+        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+            yield self.last_changes
 
     def _workers(
         self,

@@ -116,9 +116,8 @@ def validate_datasets(
     StorageError
         If the store does not answer or breaks off.
     """
-    features = _shapes("validate_datasets", "features_shape", features_shape)
-    labels = _shapes("validate_datasets", "labels_shape", labels_shape)
-    return _validated(path_or_url, features, labels, endings, storage_options)
+    who, shapes = "validate_datasets", (features_shape, labels_shape)
+    return _validated(who, path_or_url, *shapes, endings, storage_options)
 
 
 def delete_invalid_datasets(
@@ -153,21 +152,23 @@ def delete_invalid_datasets(
     StorageError
         If the store does not answer or breaks off.
     """
-    features = _shapes("delete_invalid_datasets", "features_shape", features_shape)
-    labels = _shapes("delete_invalid_datasets", "labels_shape", labels_shape)
-    result = _validated(path_or_url, features, labels, endings, storage_options)
+    who, shapes = "delete_invalid_datasets", (features_shape, labels_shape)
+    result = _validated(who, path_or_url, *shapes, endings, storage_options)
     for url, _ in result.invalid:
         remove(*filesystem(url, storage_options))
     return replace(result, invalid_deleted=result.total_invalid - result.missing_file)
 
 
 def _validated(
+    who: str,
     path_or_url: str,
-    features: _Shapes,
-    labels: _Shapes,
+    features_shape: Shape | Sequence[Shape | None] | None,
+    labels_shape: Shape | Sequence[Shape | None] | None,
     endings: str | Sequence[str],
     storage_options: dict[str, Any] | None,
 ) -> ValidationResult:
+    features = _shapes(who, "features_shape", features_shape)
+    labels = _shapes(who, "labels_shape", labels_shape)
     urls = list_paths(
         path_or_url,
         endings=endings,
