@@ -9,8 +9,7 @@ import pytest
 
 import daskdl
 from daskdl.data.filesystems import filesystem
-
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+from tests.hdfs.digits import put_digits
 
 
 def daskdl_command(*arguments):
@@ -28,14 +27,7 @@ def daskdl_command(*arguments):
 @pytest.fixture(scope="module")
 def home(hdfs):
     """URL of a directory with the digits and a job."""
-    url = f"{hdfs.uri}/digits"
-    fs, path = filesystem(url)
-    for name in ("train", "test"):
-        fs.makedirs(f"{path}/data/{name}", exist_ok=True)
-        for file in (DIGITS / "data" / name).iterdir():
-            fs.pipe_file(f"{path}/data/{name}/{file.name}", file.read_bytes())
-    fs.pipe_file(f"{path}/job.yaml", (DIGITS / "job.yaml").read_bytes())
-    return url
+    return put_digits(f"{hdfs.uri}/digits")
 
 
 @pytest.fixture(scope="module")

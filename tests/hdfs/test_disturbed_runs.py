@@ -8,16 +8,15 @@ import os
 import subprocess
 import sys
 import uuid
-from pathlib import Path
 
 import pytest
 
 import daskdl
 from daskdl.data.filesystems import filesystem
+from tests.hdfs.digits import put_digits
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 STAGES = ["training", "checkpoint", "final"]
 N_RUNS = int(os.environ.get("DASKDL_FAULT_RUNS", "5"))
 LIMIT_S = 300
@@ -27,14 +26,7 @@ STORAGE_FAILED = 4
 @pytest.fixture
 def home(hdfs):
     """URL of a directory with the digits and a job, on an HDFS with both NameNodes."""
-    url = f"{hdfs.uri}/disturbed-{uuid.uuid4().hex}"
-    fs, path = filesystem(url)
-    for name in ("train", "test"):
-        fs.makedirs(f"{path}/data/{name}", exist_ok=True)
-        for file in (DIGITS / "data" / name).iterdir():
-            fs.pipe_file(f"{path}/data/{name}/{file.name}", file.read_bytes())
-    fs.pipe_file(f"{path}/job.yaml", (DIGITS / "job.yaml").read_bytes())
-    return url
+    return put_digits(f"{hdfs.uri}/disturbed-{uuid.uuid4().hex}")
 
 
 def disturbed_run(hdfs, home, stage, seed, disturbance):

@@ -19,6 +19,7 @@ from daskdl_bridge.spark import direct as driver
 from daskdl_bridge.spark import direct_inbox, direct_sending
 from daskdl_bridge.spark.direct import direct
 from daskdl_bridge.spark.sources import SparkSources
+from tests.spark.small_network import small_network
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -67,18 +68,6 @@ def frame(spark, arrays):
     ]
     made = spark.createDataFrame(rows, "k string, features array<float>, label int")
     return made.repartition(5).cache()
-
-
-def configuration():
-    return daskdl.MultiLayerConfiguration(
-        seed=1,
-        updater=daskdl.Adam(learning_rate=0.05),
-        input=daskdl.FeedForward(size=WIDTH),
-        layers=[
-            daskdl.Dense(n_out=8, activation="tanh"),
-            daskdl.Output(n_out=2, loss="mcxent"),
-        ],
-    )
 
 
 def opened(data, **options):
@@ -130,7 +119,7 @@ def test_rows_stay_in_their_order(spark, client, small_pieces):
 
 
 def test_it_trains_and_evaluates_as_an_export(client, frame):
-    front = daskdl.DaskMultiLayer(client, configuration())
+    front = daskdl.DaskMultiLayer(client, small_network(WIDTH))
     with direct(frame, client, columns=["features", "label"]) as data:
         front.fit(data, epochs=5, batch_size=20, listeners=[])
         assert front.last_fit.epochs[0].examples == ROWS
@@ -138,7 +127,7 @@ def test_it_trains_and_evaluates_as_an_export(client, frame):
 
 
 def test_predictions_are_written_with_their_keys(client, frame, tmp_path):
-    front = daskdl.DaskMultiLayer(client, configuration())
+    front = daskdl.DaskMultiLayer(client, small_network(WIDTH))
     output = str(tmp_path / "predictions")
     with direct(frame, client) as data:
         front.fit(data, batch_size=20, listeners=[])
@@ -209,7 +198,7 @@ def test_a_worker_that_died_is_named_with_what_to_do(frame):
         lost = data.pieces[0].inbox.worker
         os.kill(client.run(os.getpid)[lost], signal.SIGKILL)
         wait_until(lambda: lost not in client.nthreads())
-        front = daskdl.DaskMultiLayer(client, configuration())
+        front = daskdl.DaskMultiLayer(client, small_network(WIDTH))
         with pytest.raises(daskdl.DaskdlError, match=f"{lost}.*daskdl.spark.export"):
             front.fit(data, batch_size=20, listeners=[])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import daskdl
+from tests.spark.small_network import small_network
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -32,23 +33,11 @@ def model(frame):
 
 def classifier(**options):
     return daskdl.spark.Classifier(
-        network=configuration(n_out=2, loss="mcxent"),
+        network=small_network(WIDTH, n_out=2, loss="mcxent"),
         featuresCols=["a", "b", "c"],
         batchSize=20,
         numWorkers=1,
         **options,
-    )
-
-
-def configuration(**output):
-    return daskdl.MultiLayerConfiguration(
-        seed=1,
-        updater=daskdl.Adam(learning_rate=0.05),
-        input=daskdl.FeedForward(size=WIDTH),
-        layers=[
-            daskdl.Dense(n_out=8, activation="tanh"),
-            daskdl.Output(**output),
-        ],
     )
 
 
@@ -125,7 +114,7 @@ def test_a_regressor_predicts_numbers(frame):
     from pyspark.ml.evaluation import RegressionEvaluator
 
     regressor = daskdl.spark.Regressor(
-        network=configuration(n_out=1, loss="mse", activation="identity"),
+        network=small_network(WIDTH, n_out=1, loss="mse", activation="identity"),
         featuresCols=["a", "b", "c"],
         labelCol="a",
         maxIter=30,
@@ -182,7 +171,7 @@ def test_a_single_sigmoid_tells_one_of_two_classes(frame):
     from pyspark.ml.evaluation import BinaryClassificationEvaluator
 
     estimator = classifier(maxIter=8)
-    one = configuration(n_out=1, loss="xent", activation="sigmoid")
+    one = small_network(WIDTH, n_out=1, loss="xent", activation="sigmoid")
     scored = estimator.setParams(network=one).fit(frame).transform(frame)
     right = scored.where("prediction = label").count()
     assert right > 180
@@ -197,7 +186,7 @@ def test_a_regressor_of_two_numbers_predicts_vectors(frame):
 
     two = frame.withColumn("two", functions.array("a", "b"))
     regressor = daskdl.spark.Regressor(
-        network=configuration(n_out=2, loss="mse", activation="identity"),
+        network=small_network(WIDTH, n_out=2, loss="mse", activation="identity"),
         featuresCols=["a", "b", "c"],
         labelCol="two",
         batchSize=20,
@@ -216,7 +205,7 @@ def test_vectors_that_were_just_read_are_predicted(frame, spark, tmp_path):
     assembler.transform(frame).write.parquet(str(tmp_path / "vectors"))
     read = spark.read.parquet(str(tmp_path / "vectors"))
     estimator = daskdl.spark.Classifier(
-        network=configuration(n_out=2, loss="mcxent"), numWorkers=1
+        network=small_network(WIDTH, n_out=2, loss="mcxent"), numWorkers=1
     )
     trained = estimator.fit(read)
     scored = trained.transform(read).select("features", "prediction").collect()
@@ -248,7 +237,7 @@ def test_rows_without_an_indicator_are_trained_on(frame):
 )
 def test_params_that_do_not_go_together_are_refused(frame, options, message):
     if "network" in options:
-        options = {"network": configuration(n_out=1, loss="mse")}
+        options = {"network": small_network(WIDTH, n_out=1, loss="mse")}
     estimator = classifier().setParams(**options)
     with pytest.raises(daskdl.OptionError, match=message):
         estimator.fit(frame)

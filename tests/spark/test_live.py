@@ -8,6 +8,7 @@ from distributed import Client, LocalCluster
 
 import daskdl
 from daskdl.data.dataset import DataSet
+from tests.spark.small_network import small_network
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -47,19 +48,7 @@ def frame(spark, arrays):
 
 @pytest.fixture
 def front(client):
-    return daskdl.DaskMultiLayer(client, configuration())
-
-
-def configuration(**output):
-    return daskdl.MultiLayerConfiguration(
-        seed=1,
-        updater=daskdl.Adam(learning_rate=0.05),
-        input=daskdl.FeedForward(size=WIDTH),
-        layers=[
-            daskdl.Dense(n_out=8, activation="tanh"),
-            daskdl.Output(**(output or {"n_out": 2, "loss": "mcxent"})),
-        ],
-    )
+    return daskdl.DaskMultiLayer(client, small_network(WIDTH))
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +94,9 @@ def test_the_same_rows_train_as_from_a_path(frame, client, tmp_path):
     networks = []
     for data in (frame, path):
         front = daskdl.DaskMultiLayer(
-            client, configuration(), daskdl.AllReduceTrainingMaster(dealing="fixed")
+            client,
+            small_network(WIDTH),
+            daskdl.AllReduceTrainingMaster(dealing="fixed"),
         )
         front.fit(data, epochs=2, batch_size=20, listeners=[])
         networks.append(front.network.params.copy())
@@ -132,7 +123,7 @@ def test_an_rdd_of_datasets_keeps_its_minibatches(spark, front, arrays):
         for start, stop in itertools.pairwise(bounds)
     ]
     rdd = spark.sparkContext.parallelize(datasets, 3)
-    network = daskdl.MultiLayerNetwork(configuration())
+    network = daskdl.MultiLayerNetwork(small_network(WIDTH))
     network.fit(rdd, epochs=2, listeners=[])
     assert network.iteration_count == 2 * len(sizes)
     front.fit(rdd, epochs=2, listeners=[])
@@ -210,6 +201,6 @@ def test_a_failed_job_leaves_no_export(spark, front, exports_there):
 
 
 def test_a_network_without_a_cluster_trains_on_a_dataframe(frame):
-    network = daskdl.MultiLayerNetwork(configuration())
+    network = daskdl.MultiLayerNetwork(small_network(WIDTH))
     network.fit(frame, epochs=5, batch_size=20, listeners=[])
     assert network.evaluate(frame).accuracy() > 0.9
