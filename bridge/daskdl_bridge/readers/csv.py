@@ -5,6 +5,7 @@ because CSV does not tell the number 7 from the text 007. What Spark reads as nu
 it cannot read it (rows of another length, text for numbers) is refused.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,11 +36,21 @@ from daskdl_bridge.readers.table_reader import TablePartition
 
 __all__ = ["CsvReader", "open_parts", "summarize_parts"]
 
+
+def _read_in_blocks(*arguments: Any) -> Any:
+    with pacsv.open_csv(*arguments) as blocks:
+        return blocks.read_all()
+
+
 # As pyarrow has it.
 _BLOCK_BYTES = 1 << 20
 
 # An empty line is a row whose only cell is null.
 _REWRITTEN = pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+
+# On Python 3.10 `read_csv` goes around a fault of its signals (bpo-42248): it looks for
+# each frame of the stack among all objects of the process, which takes seconds.
+_read_csv = pacsv.read_csv if sys.version_info >= (3, 11) else _read_in_blocks
 
 _SPANNING = (
     " If cells may span lines, give multi_line=True (in a job multi_line: true)."
@@ -156,7 +167,7 @@ class CsvReader(LineReader):
         block_bytes: int = _BLOCK_BYTES,
     ) -> Any:
         nothing = not options.null_value and not options.empty_value
-        table = pacsv.read_csv(
+        table = _read_csv(
             pa.BufferReader(data),
             pacsv.ReadOptions(column_names=list(names), block_size=block_bytes),
             how,
