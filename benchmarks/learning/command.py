@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,16 @@ def main(arguments: Sequence[str]) -> None:
     )
     curves: dict[tuple[str, int], dict[str, list[float]]] = {}
     for name in options.task:
-        task = _task(name, options)
+        known = TASKS[name]()
         for n in options.workers:
+            task = _task(known, n, options)
             for master in options.master:
                 runs = _runs(master, task, n, options)
                 table.add_row(name, master, str(n), *_cells(runs))
                 if n > 1:
                     curves.setdefault((name, n), {})[master] = _mean_scores(runs)
         if options.svg is not None:
+            task = _task(known, 1, options)
             alone = _mean_scores(_runs("allreduce", task, 1, options))
             for (of, _), panel in curves.items():
                 if of == name:
@@ -51,12 +54,14 @@ def main(arguments: Sequence[str]) -> None:
         options.svg.write_text(svg(curves))
 
 
-def _task(name: str, options: argparse.Namespace) -> Task:
-    task = TASKS[name]()
+def _task(task: Task, n: int, options: argparse.Namespace) -> Task:
+    batch_size = options.batch_size or task.batch_size
+    iterations = task.epochs * ceil(len(task.train[0]) / (n * batch_size))
     return replace(
         task,
         learning_rate=options.rate * task.learning_rate,
-        batch_size=options.batch_size or task.batch_size,
+        batch_size=batch_size,
+        falls_within=iterations if options.falling else 0,
     )
 
 
@@ -131,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         help='of the master, as a job file has them, e.g. {"warm_up": 0}',
     )
     add("--rate", type=float, default=1.0, help="multiplies the learning rate")
+    add("--falling", action="store_true", help="the rate falls to nothing in a line")
     add("--batch-size", type=int, help="examples of a minibatch; default: the task's")
     add("--seeds", type=int, default=3, help="of which a row is the mean; default: 3")
     add(

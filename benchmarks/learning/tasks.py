@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -20,8 +21,10 @@ from daskdl import (
     Recurrent,
 )
 from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.schedules import PolySchedule
 from daskdl.nn.conf.updaters import Adam
 
+Rate: TypeAlias = float | PolySchedule
 _DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "data"
 
 
@@ -41,18 +44,28 @@ class Task:
         A multiple of 4.
     batch_size : int
         Of one worker.
+    falls_within : int, default 0
+        Iterations within which the rate falls to nothing in a line; 0 if it stays.
     """
 
     train: tuple[FloatArray, FloatArray]
     test: tuple[FloatArray, FloatArray]
-    configuration: Callable[[int, float], MultiLayerConfiguration]
+    configuration: Callable[[int, Rate], MultiLayerConfiguration]
     learning_rate: float
     epochs: int
     batch_size: int = 32
+    falls_within: int = 0
 
     def network(self, seed: int) -> MultiLayerNetwork:
         """Return a network with the weights of a seed."""
-        return MultiLayerNetwork(self.configuration(seed, self.learning_rate))
+        return MultiLayerNetwork(self.configuration(seed, self._rate()))
+
+    def _rate(self) -> "Rate":
+        if not self.falls_within:
+            return self.learning_rate
+        return PolySchedule(
+            initial_value=self.learning_rate, power=1.0, max_iter=self.falls_within
+        )
 
 
 def digits() -> Task:
@@ -108,7 +121,7 @@ def sequences() -> Task:
         features = np.eye(4, dtype=np.float32)[symbols].transpose(0, 2, 1)
         return np.ascontiguousarray(features), _one_hot(symbols[:, 0], 4)
 
-    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
+    def configuration(seed: int, learning_rate: Rate) -> MultiLayerConfiguration:
         return MultiLayerConfiguration(
             seed=seed,
             updater=Adam(learning_rate=learning_rate),
@@ -130,10 +143,10 @@ TASKS: dict[str, Callable[[], Task]] = {
 }
 
 
-def _dense(n_in: int, *widths: int) -> Callable[[int, float], MultiLayerConfiguration]:
+def _dense(n_in: int, *widths: int) -> Callable[[int, Rate], MultiLayerConfiguration]:
     """Return the configuration of a dense network that tells ten classes apart."""
 
-    def configuration(seed: int, learning_rate: float) -> MultiLayerConfiguration:
+    def configuration(seed: int, learning_rate: Rate) -> MultiLayerConfiguration:
         return MultiLayerConfiguration(
             seed=seed,
             updater=Adam(learning_rate=learning_rate),

@@ -42,6 +42,14 @@ def test_messages_after_the_warm_up_take_less_than_a_hundredth():
     assert four.message_bytes < four.dense_bytes / 100
 
 
+def test_a_rate_that_has_fallen_to_nothing_moves_no_parameter():
+    first, *others = learned(
+        AllReduceTrainingMaster(), replace(task(), falls_within=30), 2, 0, 0
+    ).scores
+    assert first not in others
+    assert len(set(others)) == 1
+
+
 def test_messages_that_are_late_are_taken_in_before_an_epoch_ends():
     late = learned(SharedTrainingMaster(warm_up=10**6), task(), 2, 0, 1000)
     assert late.end > 0.3
