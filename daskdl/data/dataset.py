@@ -299,16 +299,13 @@ class DataSet(ExampleSet):
         return cls(**arrays)
 
     def _take(self, rows: Any) -> "DataSet":
-        taken = DataSet(
-            self.features[rows],
-            *(
-                None if array is None else array[rows]
-                for array in (self.labels, self.features_mask, self.labels_mask)
-            ),
-            keys=None if self.keys is None else self.keys[rows],
-            example_metadata=take_metadata(self.example_metadata, rows),
-            label_names=self.label_names,
-        )
+        # Past __init__, which has checked the arrays: minibatches are cut all the time.
+        taken = DataSet.__new__(DataSet)
+        for name in (*_ARRAYS, "keys"):
+            array = getattr(self, name)
+            setattr(taken, name, None if array is None else array[rows])
+        taken.example_metadata = take_metadata(self.example_metadata, rows)
+        taken.label_names = self.label_names
         taken._layouts = self._layouts
         return taken
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from daskdl.checks import check_count
 from daskdl.data.files import open_input, write_output
+from daskdl.errors import ShapeError
 
 E = TypeVar("E", bound="ExampleSet")
 
@@ -31,7 +32,18 @@ class ExampleSet(ABC):
         return self._take(slice(start, stop))
 
     def take(self: E, rows: NDArray[np.int64]) -> E:
-        """Return the examples with these numbers, in this order, as a copy."""
+        """Return the examples with these numbers, in this order, as a copy.
+
+        Raises
+        ------
+        ShapeError
+            If `rows` is not one-dimensional.
+        """
+        if np.ndim(rows) != 1:
+            raise ShapeError(
+                f"{type(self).__name__}.take: rows must be numbers in a row, got "
+                f"{np.ndim(rows)} axes."
+            )
         return self._take(rows)
 
     def batches(self: E, batch_size: int) -> Iterator[E]:

@@ -409,3 +409,8 @@ def test_len_is_the_number_of_examples():
 
 def test_nbytes_counts_every_array():
     assert five().nbytes == 5 * 3 * 8
+
+
+def test_rows_to_take_are_numbers_in_a_row():
+    with pytest.raises(ShapeError, match="must be numbers in a row, got 0 axes"):
+        DataSet(np.zeros((3, 2))).take(1)
