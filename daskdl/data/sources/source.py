@@ -9,6 +9,7 @@ import importlib.metadata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
 from daskdl.checks import check_count, check_one_of, check_positive, check_whole, some
@@ -408,10 +409,15 @@ def opened_by(data: Any) -> SourceOpener:
     )
 
 
+# Once: to look through all that is installed takes longer than to open a file.
+@cache
+def _entry_points() -> list[importlib.metadata.EntryPoint]:
+    found = importlib.metadata.entry_points(group="daskdl.sources")
+    return sorted(found, key=lambda e: (e.name == _ASKED_LAST, e.name))
+
+
 def _openers() -> Iterator[SourceOpener]:
-    entry_points = importlib.metadata.entry_points(group="daskdl.sources")
-    in_order = sorted(entry_points, key=lambda e: (e.name == _ASKED_LAST, e.name))
-    for entry_point in in_order:
+    for entry_point in _entry_points():
         loaded = entry_point.load()
         yield loaded() if isinstance(loaded, type) else loaded
 

@@ -10,6 +10,7 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sinks import open_sink
+from daskdl.data.sources import source
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import ColumnError, DataError, OptionError
@@ -103,7 +104,11 @@ def test_the_opener_of_paths_is_asked_last(monkeypatch):
 
     entries = [entry_point(name) for name in ("path", "zarrs", "memory")]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: entries)
-    assert open_source("somewhere").name == "path"
+    source._entry_points.cache_clear()
+    try:
+        assert open_source("somewhere").name == "path"
+    finally:
+        source._entry_points.cache_clear()
     assert asked == ["memory", "zarrs", "path"]
 
 
