@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,10 @@ from daskdl_bridge.readers.time_series import (
 from daskdl_bridge.readers.vectors import decode_vectors, is_vector
 
 __all__ = ["TableExamples"]
+
+# Columns that are laid side by side at a time: so many float32 fill a line of a cache,
+# and memory holds few of them twice.
+_A_LINE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,10 +390,11 @@ def _side_by_side(
     if not are_numbers:
         each = chain([first], columns)
         return np.concatenate([one.reshape(len(one), -1) for one in each], axis=1)
-    # One after the other, so that memory holds them once.
     joined = np.empty((len(first), n_columns), first.dtype)
-    for index, column in enumerate(chain([first], columns)):
-        joined[:, index] = column.reshape(-1)
+    flat = (column.reshape(-1) for column in chain([first], columns))
+    for start in range(0, n_columns, _A_LINE):
+        side = np.stack(list(islice(flat, _A_LINE)), axis=0)
+        joined[:, start : start + len(side)] = side.T
     return joined
 
 
