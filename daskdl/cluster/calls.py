@@ -16,6 +16,7 @@ from distributed import Client
 from distributed.protocol.pickle import dumps, loads
 
 from daskdl.checks import some
+from daskdl.cluster.log_filters import asked_often
 from daskdl.cluster.shared_objects import (
     NotHere,
     SharedObjects,
@@ -205,6 +206,7 @@ async def _call_with_large(
     return await _call(client, _with_stored, (function, stored[0].key), address)
 
 
+@asked_often
 def _with_stored(function: Callable[..., Any], key: str, dask_worker: Any) -> Any:
     # Unpickled here: numbers get memory of their own, whose borders kernels need.
     given = loads(memoryview(dask_worker.data[key]))
@@ -223,6 +225,7 @@ async def _call_with_shared(
         shared.unlink()
 
 
+@asked_often
 def _with_shared(
     function: Callable[..., Any], shared: SharedObjects, dask_worker: Any
 ) -> Any:

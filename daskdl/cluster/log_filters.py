@@ -3,7 +3,8 @@
 Dask logs ``Compute Failed`` with a traceback for every task that raises. A bad column
 fails one task a partition, and what to do about it would drown in tracebacks: errors of
 daskdl's own are reported by the client. It also logs every function that a client runs
-on the scheduler; ours are asked twice a second, as long as an evaluation or a fit goes.
+there, and keeps the last 10,000 lines in memory; ours run several times an epoch, and
+on the scheduler twice a second.
 """
 
 import logging
@@ -42,7 +43,7 @@ def asked_often(function: F) -> F:
     Parameters
     ----------
     function : callable
-        Of a module that the scheduler imports.
+        Of a module that workers or the scheduler import.
 
     Returns
     -------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from daskdl.cluster.log_filters import asked_often
 from daskdl.cluster.orders import (
     ClosePhase,
     MemberGone,
@@ -222,6 +223,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         return mailbox
 
 
+@asked_often
 def deliver(session: str, rank: int, order: Order, dask_worker: Any) -> bool:
     """Give a member its order. Run by ``client.run`` on the worker's loop.
 
@@ -238,6 +240,7 @@ def deliver(session: str, rank: int, order: Order, dask_worker: Any) -> bool:
     return _plugin(dask_worker).deliver(session, rank, order)
 
 
+@asked_often
 def stop_at(
     session: str, rank: int, phase: int, position: int, dask_worker: Any
 ) -> int | None:

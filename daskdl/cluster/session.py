@@ -24,7 +24,7 @@ from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.exchanges.power_sgd import PowerSgdExchange
 from daskdl.cluster.host_memory import host_here
-from daskdl.cluster.log_filters import reported_by_client
+from daskdl.cluster.log_filters import asked_often, reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.options import (
     AllReduceTrainingMaster,
@@ -126,6 +126,7 @@ def _network_here(state: NetworkState, address: str) -> Network[Any]:
         raise type(error)(f"Session worker at {address}: {error}") from error
 
 
+@asked_often
 def snapshot(session: str, rank: int, dask_worker: Any) -> NetworkState:
     """Return the network of a member as it is. Run by ``client.run`` between phases.
 
@@ -136,6 +137,7 @@ def snapshot(session: str, rank: int, dask_worker: Any) -> NetworkState:
     return state_of(mailbox.network, exchange.threshold, exchange.velocity)
 
 
+@asked_often
 def member_state(session: str, rank: int, dask_worker: Any) -> dict[str, Any]:
     """Return what a member alone has. Run by ``client.run`` between phases."""
     exchange: Any = mailbox_of(session, rank, dask_worker).exchange

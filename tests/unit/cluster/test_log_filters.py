@@ -6,7 +6,8 @@ import pytest
 
 from daskdl.cluster.bus.scheduler_plugin import newcomers
 from daskdl.cluster.inference import scan_one
-from daskdl.cluster.session import run_member
+from daskdl.cluster.mailbox import deliver, stop_at
+from daskdl.cluster.session import member_state, run_member, snapshot
 from daskdl.cluster.silent_workers import heartbeats
 
 COMPUTE_FAILED = (
@@ -49,9 +50,11 @@ def test_other_messages_are_logged():
     assert is_logged("", "", "Connection to scheduler broken")
 
 
-@pytest.mark.parametrize("name", [heartbeats.__name__, newcomers.__name__])
-def test_what_a_client_asks_again_and_again_is_not_logged(name):
-    assert not is_called_in_log(name)
+@pytest.mark.parametrize(
+    "function", [heartbeats, newcomers, deliver, stop_at, snapshot, member_state]
+)
+def test_what_a_client_asks_again_and_again_is_not_logged(function):
+    assert not is_called_in_log(function.__name__)
 
 
 def test_calls_of_others_are_logged():
