@@ -1,9 +1,10 @@
 """The end of a training that got SIGTERM: with a checkpoint, if that comes soon."""
 
+import os
 import signal
 import threading
-import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -15,8 +16,8 @@ from daskdl.nn.fitting.listener import Listener
 __all__ = ["GRACE_S", "GracefulEnd"]
 
 # Schedulers of machines send SIGKILL 30 s after SIGTERM, and the cluster is yet to be
-# released.
-GRACE_S = 20.0
+# released, which takes 10 s where a worker does not answer.
+GRACE_S = 15.0
 
 
 class GracefulEnd(Listener):
@@ -30,22 +31,19 @@ class GracefulEnd(Listener):
     tell : callable
         Takes a line for people.
     grace_s : float
-        How long the checkpoint may take to come; then the last one has to do.
-    clock : callable
-        Returns seconds.
+        How long the checkpoint may take to come; then the last one has to do, whatever
+        the run waits for.
     """
 
     def __init__(
         self,
         tell: Callable[[str], None],
         grace_s: float = GRACE_S,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tell = tell
         self._grace_s = grace_s
-        self._clock = clock
         self._trains = False
-        self._came_s: float | None = None
+        self._latest: threading.Timer | None = None
         self._is_told = False
         self._before: Any = None
 
@@ -60,24 +58,28 @@ class GracefulEnd(Listener):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._latest is not None:
+            self._latest.cancel()
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if not self._trains or self._came_s is not None:
+        if not self._trains or self._latest is not None:
             raise Terminated
-        self._came_s = self._clock()
+        # No step may come any more: all wait for a worker that does not answer.
+        again = partial(os.kill, os.getpid(), signal.SIGTERM)
+        self._latest = threading.Timer(self._grace_s, again)
+        self._latest.daemon = True
+        self._latest.start()
 
     def on_epoch_start(self, fit: Fit) -> None:
         """Begin to wait for checkpoints."""
         self._trains = True
 
     def iteration_done(self, fit: Fit) -> None:
-        """Ask for a checkpoint, or give it up."""
-        if self._came_s is None:
+        """Ask for a checkpoint."""
+        if self._latest is None:
             return
-        if self._clock() - self._came_s > self._grace_s:
-            raise Terminated
         fit.want_checkpoint()
         if not self._is_told:
             self._is_told = True
@@ -85,12 +87,12 @@ class GracefulEnd(Listener):
 
     def on_standstill(self, fit: Fit) -> None:
         """End the fit within an epoch: the checkpoint is written."""
-        if self._came_s is not None and fit.position.positions:
+        if self._latest is not None and fit.position.positions:
             raise Terminated
 
     def on_event(self, event: Event) -> None:
         """End the fit behind an epoch."""
         if isinstance(event, EpochFinished):
             self._trains = False
-            if self._came_s is not None:
+            if self._latest is not None:
                 raise Terminated

@@ -43,7 +43,11 @@ class Cluster(Conf):
         ),
     ] = None
     timeout_s: Annotated[
-        Positive, Field(description="Limit for the scheduler's answer.")
+        Positive,
+        Field(
+            description="Limit for the scheduler's answer; its workers may take six "
+            "times as long."
+        ),
     ] = 10.0
     dashboard: Annotated[
         bool, Field(description="Serve Dask's dashboard of a cluster started here.")

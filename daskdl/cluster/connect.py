@@ -24,6 +24,7 @@ from distributed.versions import VersionMismatchWarning, get_versions
 
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
+from daskdl.cluster.enough_workers import ask_for, log_waiting
 from daskdl.cluster.ready_processes import ready_processes_first
 from daskdl.cluster.started_workers import (
     LoopbackNanny,
@@ -40,6 +41,8 @@ from daskdl.errors import (
 
 __all__ = ["ClusterOptions", "connect"]
 
+# A machine that a scheduler of jobs or pods has to find takes longer than an answer.
+_AS_LONG_FOR_WORKERS = 6
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
 
 
@@ -59,7 +62,8 @@ class ClusterOptions:
         What one local worker may use, ``"2 GiB"``; ``None`` or ``"auto"`` share the
         machine's memory among the workers. Only without `scheduler`.
     timeout_s : float
-        How long to wait for the scheduler's answer, and then for its workers.
+        How long to wait for the scheduler's answer, and then six times as long for its
+        workers, which an adaptive cluster is asked for.
     dashboard : bool
         Serve Dask's dashboard on a free local port. Only without `scheduler`.
     security : {"tls", "none"} or None
@@ -133,7 +137,7 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
     VersionMismatchError
         If scheduler or workers run versions that do not go with the client's.
     ClusterError
-        If too few workers are there after ``timeout_s``.
+        If too few workers come in six times ``timeout_s``.
     """
     is_local = options.scheduler is None
     opened = _local(options) if is_local else _remote(options, needs_all=needs_all)
@@ -265,15 +269,23 @@ async def _knock(options: ClusterOptions) -> None:
 
 def _await_workers(client: Client, options: ClusterOptions) -> None:
     wanted = options.workers or 1
+    # Not scheduler_info(): from 2025.4 to 2026.3 it lists at most five workers.
+    if len(client.nthreads()) >= wanted:
+        return
+    limit_s = _AS_LONG_FOR_WORKERS * options.timeout_s
+    log_waiting(
+        f"waiting for workers: {wanted} must be there, {len(client.nthreads())} are; "
+        f"{limit_s:g} s at most"
+    )
     try:
-        client.wait_for_workers(wanted, timeout=options.timeout_s)
+        with ask_for(client, wanted):
+            client.wait_for_workers(wanted, timeout=limit_s)
     except (TimeoutError, asyncio.TimeoutError) as error:  # two classes before 3.11
-        # Not scheduler_info(): from 2025.4 to 2026.3 it lists at most five workers.
         found = len(client.nthreads())
         raise ClusterError(
             f"connect: the cluster at {options.scheduler} must have at least {wanted} "
-            f"worker{'s' if wanted > 1 else ''} within {options.timeout_s:g} s, "
-            f"got {found}. Start them with `dask worker {options.scheduler}`."
+            f"worker{'s' if wanted > 1 else ''} within {limit_s:g} s, got {found}. "
+            f"Start them with `dask worker {options.scheduler}`."
         ) from error
 
 

@@ -1,6 +1,7 @@
 """Have a local cluster start again the workers that it should have."""
 
 from distributed import Client, LocalCluster
+from distributed.core import Status
 
 
 def start_missing_again(client: Client) -> None:
@@ -8,7 +9,8 @@ def start_missing_again(client: Client) -> None:
 
     A nanny starts its worker again, but gives up if that dies while it starts. The
     cluster takes both from its list after ``distributed.deploy.lost-worker-timeout``,
-    and looks what is missing when it is scaled, to whatever number.
+    and looks what is missing when it is scaled, to whatever number. One whose worker
+    never came stays on the list: it is taken off here.
 
     Parameters
     ----------
@@ -18,4 +20,11 @@ def start_missing_again(client: Client) -> None:
     """
     cluster = client.cluster
     if isinstance(cluster, LocalCluster):
-        cluster.scale(len(cluster.worker_spec))
+        cluster.sync(_start_missing, cluster)
+
+
+async def _start_missing(cluster: LocalCluster) -> None:
+    for name, nanny in list(cluster.workers.items()):
+        if nanny.status in (Status.failed, Status.closed):
+            del cluster.workers[name]
+    cluster.scale(len(cluster.worker_spec))

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What members say last is on its way when the client has the network already.
-LAST_EVENTS_S = 5.0
+# What members say last is on its way when the client has the network already. One that
+# was stopped says it when it goes on.
+LAST_EVENTS_S = (5.0, 60.0, 600.0)
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Holder:
 def forget_events(scheduler: Any, topic: str) -> None:
     """Drop the events of a fit that has ended, those too that are on their way."""
     _drop(scheduler, topic)
-    asyncio.get_running_loop().call_later(LAST_EVENTS_S, _drop, scheduler, topic)
+    for later_s in LAST_EVENTS_S:
+        asyncio.get_running_loop().call_later(later_s, _drop, scheduler, topic)
 
 
 def _drop(scheduler: Any, topic: str) -> None:

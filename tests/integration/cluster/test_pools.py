@@ -6,13 +6,16 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import dask
 import pytest
 from distributed import Client, LocalCluster
+from distributed.core import Status
 
 from daskdl.cluster import bus
 from daskdl.cluster.frontend import DaskMultiLayer
+from daskdl.cluster.missing_workers import start_missing_again
 from daskdl.nn.fitting.events import EpochFinished
 from tests.counting import (
     assert_counts,
@@ -65,6 +68,18 @@ def test_an_adaptive_cluster_without_workers_is_asked_for_one(empty, operation):
     empty.adapt(minimum=0, maximum=2)
     with Client(empty, set_as_default=False) as client:
         operation(client)
+
+
+def test_a_worker_that_died_before_it_came_is_started_again(empty):
+    with Client(empty, set_as_default=False) as client:
+        empty.scale(1)
+        client.wait_for_workers(1, timeout=60)
+        # As a nanny whose process was killed while it started.
+        nanny = empty.workers[0]
+        empty.workers[0] = SimpleNamespace(status=Status.failed)
+        empty.sync(nanny.close)
+        start_missing_again(client)
+        client.wait_for_workers(1, timeout=60)
 
 
 def test_an_adaptive_cluster_is_asked_for_as_many_as_a_fit_wants(empty):

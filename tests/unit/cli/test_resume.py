@@ -1,6 +1,8 @@
 """``daskdl run --resume``: which run it is, what is refused, what stays."""
 
 import shutil
+import signal
+import threading
 
 import pytest
 
@@ -102,24 +104,17 @@ def test_no_job_at_all_is_refused(runner):
     assert runner.invoke(main, ["run"]).exit_code == 2
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def training():
-    clock = Clock()
-    end = GracefulEnd(lambda line: None, grace_s=5, clock=clock)
+    end = GracefulEnd(lambda line: None, grace_s=600)
     fit = Fit([], 2, lambda: None)
     end.on_epoch_start(fit)
-    return end, fit, clock
+    with end:
+        yield end, fit
 
 
 def test_sigterm_waits_for_the_epoch(training):
-    end, fit, _ = training
+    end, fit = training
     end._on_signal(15, None)
     end.iteration_done(fit)
     assert fit.is_checkpoint_wanted
@@ -128,30 +123,30 @@ def test_sigterm_waits_for_the_epoch(training):
 
 
 def test_sigterm_ends_amid_an_epoch_behind_a_checkpoint(training):
-    end, fit, _ = training
+    end, fit = training
     end._on_signal(15, None)
     fit._listeners = [end]
     with pytest.raises(Terminated):
         fit.stand_still(RunPosition(epoch=0, positions=(3, 3)))
 
 
-def test_sigterm_does_not_wait_for_ever(training):
-    end, fit, clock = training
-    end._on_signal(15, None)
-    clock.now = 6.0
-    with pytest.raises(Terminated):
-        end.iteration_done(fit)
+def test_sigterm_ends_a_run_that_waits_for_a_worker():
+    with GracefulEnd(lambda line: None, grace_s=0.1) as end:
+        end.on_epoch_start(Fit([], 2, lambda: None))
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(Terminated):
+            threading.Event().wait(60)
 
 
 def test_a_second_sigterm_ends_at_once(training):
-    end, _, _ = training
+    end, _ = training
     end._on_signal(15, None)
     with pytest.raises(Terminated):
         end._on_signal(15, None)
 
 
 def test_sigterm_between_two_epochs_ends_at_once(training):
-    end, _, _ = training
+    end, _ = training
     event = finished(1)
     assert isinstance(event, EpochFinished)
     end.on_event(event)
