@@ -78,6 +78,8 @@ class Place:
             "hdfs://nameservice": str(folder / "hdfs"),
             "tcp://scheduler:8786": machines.address,
             "tcp://host:8786": machines.address,
+            "tcp://localhost:8786": machines.address,
+            "tls://scheduler.example.com:8786": machines.address,
             "/tmp/": f"{folder}/tmp/",
         }
         for parent in ("data", "hdfs/digits", "hdfs/models", "tmp"):

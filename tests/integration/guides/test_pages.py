@@ -31,6 +31,17 @@ NOT_RUN = {
     "python examples/lenet": "needs Spark: tests/spark/test_lenet_example.py",
     "daskdl run examples/lenet": "needs Spark: tests/spark/test_lenet_example.py",
     "python examples/": "is run by tests/integration/examples",
+    "python on_slurm.py": "needs a queue: tests/integration/examples/test_deploy.py",
+    "openssl ": "is run by tests/integration/examples/test_deploy.py",
+    "python -m venv": "makes an environment",
+    "environment/bin/": "is for that environment",
+    "/opt/daskdl/bin/": "is for that environment",
+    "useradd ": "changes the machine",
+    "systemctl ": "changes the machine",
+    "hdfs dfs": "needs HDFS",
+    "docker ": "needs Docker: tests/unit/house/test_deploy.py",
+    "helm ": "needs Kubernetes: tests/unit/house/test_deploy.py",
+    "kubectl ": "needs Kubernetes: tests/unit/house/test_deploy.py",
 }
 # Blocks of Python that begin so.
 PYTHON_NOT_RUN = {
