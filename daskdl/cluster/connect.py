@@ -203,10 +203,11 @@ def _versions(client: Client, options: ClusterOptions) -> dict[str, Any]:
 
 
 def _join(options: ClusterOptions) -> Client:
+    arguments = _certificates_of_clients()
     try:
         # In a thread of its own, since a notebook's thread already runs a loop.
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(asyncio.run, _knock(options)).result()
+            pool.submit(asyncio.run, _knock(options, arguments)).result()
         with warnings.catch_warnings():
             # A table of all that differs, pandas included; check_versions tells in a
             # line what matters.
@@ -231,6 +232,20 @@ def _join(options: ClusterOptions) -> Client:
         ) from error
 
 
+def _certificates_of_clients() -> dict[str, Any]:
+    """Return what connections take from Dask's configuration."""
+    try:
+        arguments: dict[str, Any] = Security().get_connection_args("client")
+    except OSError as error:  # of ssl, too; most do not say which file
+        settings = dask.config.get("distributed.comm.tls")
+        files = {"ca-file": settings["ca-file"], **settings["client"]}
+        raise OptionError(
+            "ClusterOptions: the certificates of distributed.comm.tls in Dask's "
+            f"configuration must be files that can be read here, got {files} ({error})."
+        ) from error
+    return arguments
+
+
 def _no_answer(options: ClusterOptions, reason: str) -> SchedulerUnreachableError:
     return SchedulerUnreachableError(
         f"connect: a scheduler must answer at {options.scheduler!r} within "
@@ -247,7 +262,7 @@ def _is_host_and_port(address: str | None) -> bool:
     return True
 
 
-async def _knock(options: ClusterOptions) -> None:
+async def _knock(options: ClusterOptions, arguments: dict[str, Any]) -> None:
     """Open a connection and close it.
 
     A Client that fails to connect stays half built, and its ``__del__`` then complains
@@ -257,7 +272,7 @@ async def _knock(options: ClusterOptions) -> None:
         options.scheduler,
         # A little less than the whole, so that "connection refused" is what is told.
         timeout=0.9 * options.timeout_s,
-        **Security().get_connection_args("client"),
+        **arguments,
     )
     try:
         comm = await asyncio.wait_for(opening, options.timeout_s)

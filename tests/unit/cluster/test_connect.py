@@ -4,6 +4,7 @@ import signal
 import socket
 import threading
 
+import dask
 import pytest
 from distributed import Security
 
@@ -108,6 +109,17 @@ def test_what_answers_in_another_tongue_is_no_scheduler():
 def test_tls_without_certificates_is_refused_with_the_setting():
     with (
         pytest.raises(OptionError, match=r"Set distributed\.comm\.tls there"),
+        connect(ClusterOptions(scheduler="tls://127.0.0.1:1")),
+    ):
+        pass
+
+
+def test_certificates_that_are_not_there_are_named(tmp_path):
+    missing = str(tmp_path / "cert.pem")
+    files = dict.fromkeys(("ca-file", "client.cert", "client.key"), missing)
+    with (
+        dask.config.set({f"distributed.comm.tls.{n}": f for n, f in files.items()}),
+        pytest.raises(OptionError, match=f"must be files that can be .*{missing}"),
         connect(ClusterOptions(scheduler="tls://127.0.0.1:1")),
     ):
         pass
