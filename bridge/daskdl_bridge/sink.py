@@ -7,24 +7,17 @@ if it does not come so far. So no reader sees half an output, whoever died on th
 
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from daskdl.checks import check_one_of, some
 from daskdl.data.directory_lock import DirectoryLock
-from daskdl.data.retries import BROKEN, in_words, is_full, is_lasting, with_retries
+from daskdl.data.retries import with_retries
 from daskdl.data.sinks import Sink
 from daskdl.data.store import entries_of, is_one_of, kind_of, move
-from daskdl.errors import (
-    DaskdlError,
-    OptionError,
-    OutputExistsError,
-    StorageError,
-    UnfinishedOutputError,
-)
-from daskdl_bridge.output_directory import SUCCESS, OutputDirectory
+from daskdl.errors import OptionError, OutputExistsError, UnfinishedOutputError
+from daskdl_bridge.output_directory import SUCCESS, OutputDirectory, naming_output
 from daskdl_bridge.storage import filesystem, is_hidden, join_url, url_of
 from daskdl_bridge.writers.formats import WRITERS
 
@@ -128,13 +121,13 @@ class PathSink(Sink):
         if kind_of(fs, path) is not None:
             self._check_replaceable(fs, path)
             directory.put_back_all()
-        with self._told("its directory must be made"):
+        with naming_output(self.url, "its directory must be made"):
             with_retries(
                 f"{self.url}: making it",
-                lambda: fs.makedirs(self._temporary(path), exist_ok=True),
+                lambda: fs.makedirs(directory.temporary, exist_ok=True),
             )
         if is_one_of(fs, "file", "local"):
-            self._locks.append(DirectoryLock(self._temporary(path)))
+            self._locks.append(DirectoryLock(directory.temporary))
 
     def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
         """Write a file under a temporary name, the whole again on error.
@@ -166,7 +159,7 @@ class PathSink(Sink):
         def write() -> str:
             return self._write(f"part-{index:05d}-{uuid.uuid4()}{ending}", data)
 
-        with self._told(f"part {index} must be written"):
+        with naming_output(self.url, f"part {index} must be written"):
             what = f"{self.url}: writing part {index}"
             return with_retries(what, write, waits_s=self.retry_waits_s)
 
@@ -195,7 +188,7 @@ class PathSink(Sink):
             )
         fs, path = self._place()
         directory = self._directory()
-        with self._told("its parts must be moved there"):
+        with naming_output(self.url, "its parts must be moved there"):
             final = self._moved(fs, path, directory, paths)
             with_retries(
                 f"{self.url}: finishing it", lambda: fs.touch(f"{path}/{SUCCESS}")
@@ -228,31 +221,11 @@ class PathSink(Sink):
         while self._locks:
             self._locks.pop().release()
 
-    @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
-        """Name the output when a store breaks off.
-
-        What says plainly what is wrong, such as a missing permission, comes out as it
-        is.
-        """
-        try:
-            yield
-        except BROKEN as error:
-            is_plain = is_lasting(error) and not is_full(error)
-            if isinstance(error, DaskdlError) or is_plain:
-                raise
-            raise StorageError(
-                f"{self.url}: {what}, the store does not take it: {in_words(error)}."
-            ) from error
-
     def _directory(self) -> OutputDirectory:
         return OutputDirectory(*self._place(), self.run_id)
 
     def _place(self) -> tuple[Any, str]:
         return filesystem(self.url, self.storage_options)
-
-    def _temporary(self, path: str) -> str:
-        return f"{path}/_temporary/{self.run_id}"
 
     def _check_replaceable(self, fs: Any, path: str) -> None:
         url = url_of(fs, path)
@@ -287,8 +260,8 @@ class PathSink(Sink):
         )
 
     def _write(self, name: str, data: memoryview) -> str:
-        fs, path = self._place()
-        target = f"{self._temporary(path)}/{name}"
+        fs, _ = self._place()
+        target = f"{self._directory().temporary}/{name}"
         with fs.open(target, "wb") as stream:
             for start in range(0, len(data), _PIECE_BYTES):
                 stream.write(data[start : start + _PIECE_BYTES])

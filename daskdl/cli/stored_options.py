@@ -9,7 +9,7 @@ from daskdl.cli.job_data import SOURCE_OPTIONS, Data
 from daskdl.errors import OptionError
 from daskdl.nn.conf.yaml import load_yaml
 
-__all__ = ["TEXTS", "stored_options", "text_of"]
+__all__ = ["TEXTS", "checked_values", "stored_options", "text_of", "value_of"]
 
 # These have options of their own on the command line.
 _ELSEWHERE = {
@@ -63,11 +63,42 @@ def stored_options(pairs: Iterable[str]) -> dict[str, Any]:
                 f"has it, got {pair!r}."
             )
         check_one_of("--option", "KEY", key, _KEYS)
-        values[key] = text_of(text) if key in TEXTS else load_yaml(text, pair)
+        values[key] = value_of(key, text, pair)
+    return checked_values("--option", values)
+
+
+def value_of(key: str, text: str, source: str) -> Any:
+    """Return the value of a key of `data` that is given as text.
+
+    Parameters
+    ----------
+    key, text : str
+    source : str
+        What messages call it.
+
+    Raises
+    ------
+    OptionError
+        If it is no YAML.
+    """
+    return text_of(text) if key in TEXTS else load_yaml(text, source)
+
+
+def checked_values(
+    who: str, values: dict[str, Any], kind: type[Data] = Data
+) -> dict[str, Any]:
+    """Return values of keys of `data` as options of sources.
+
+    Raises
+    ------
+    OptionError
+        If one is of the wrong kind.
+    """
     try:
-        checked = Data(train="data", **values)
+        checked = kind(train="data", **values)
     except OptionError as error:
-        text = re.sub("^Data\\.", "--option: ", str(error), flags=re.MULTILINE)
+        name = re.escape(kind.__name__)
+        text = re.sub(f"^{name}\\.", f"{who}: ", str(error), flags=re.MULTILINE)
         raise OptionError(text) from None
     return {key: getattr(checked, key) for key in values}
 

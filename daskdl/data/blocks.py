@@ -4,7 +4,7 @@ A large part of a store is read from its beginning to its end, a block at a time
 plans and readers each of its blocks is a partition by itself.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from daskdl.data.dataset import DataSet
@@ -21,6 +21,7 @@ __all__ = [
     "PartitionBlock",
     "block_streams",
     "joined_examples",
+    "minibatches_of",
 ]
 
 # What a block may hold. Small enough that the tables and copies which reading makes on
@@ -209,3 +210,46 @@ def joined_examples(
         f"{names[0]}: all partitions must hold DataSets, or all MultiDataSets, got "
         f"both in {list(names)!r}."
     )
+
+
+def minibatches_of(
+    blocks: Iterable[tuple[str, Examples]],
+    batch_size: int,
+    align: Alignment | None = None,
+) -> Iterator[Examples]:
+    """Cut blocks into minibatches of one size, across their ends.
+
+    Parameters
+    ----------
+    blocks : iterable of (str, DataSet or MultiDataSet)
+        In order, each with its name for messages.
+    batch_size : int
+    align : {"start", "end", "equal_length"}, optional
+        Of time series whose lengths differ; see `Partition`.
+
+    Yields
+    ------
+    DataSet or MultiDataSet
+        All of `batch_size` examples but for the last, which may have fewer.
+
+    Raises
+    ------
+    DataError, ShapeError
+        As `joined_examples`.
+    """
+    held: list[Examples] = []
+    names: list[str] = []
+    missing = batch_size
+    for name, block in blocks:
+        start = 0
+        while start < block.num_examples:
+            taken = block.slice(start, start + missing)
+            start += taken.num_examples
+            missing -= taken.num_examples
+            held.append(taken)
+            names.append(name)
+            if not missing:
+                yield joined_examples(held, names, align)
+                held, names, missing = [], [], batch_size
+    if held:
+        yield joined_examples(held, names, align)

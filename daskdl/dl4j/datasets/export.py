@@ -10,15 +10,13 @@ gets a whole export. ``data`` holds nothing else, since DL4J loads every file of
 directory.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from daskdl.checks import check_count
-from daskdl.data.blocks import joined_examples
+from daskdl.data.blocks import minibatches_of
 from daskdl.data.dataset import DataSet
 from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
-from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.new_directory import new_directory
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions, open_source
@@ -91,7 +89,14 @@ def _export(
 ) -> list[str]:
     urls = []
     fs.makedirs(f"{path}/data", exist_ok=True)
-    for number, minibatch in enumerate(_minibatches(source, batch_size)):
+    blocks = (
+        (partition.name, block)
+        for partition in source.partitions
+        for block in partition.load_blocks()
+    )
+    align = source.partitions[0].align if source.partitions else None
+    minibatches = minibatches_of(blocks, batch_size, align)
+    for number, minibatch in enumerate(minibatches):
         kind = "dataset" if isinstance(minibatch, DataSet) else "mds"
         # A scheme, since Hadoop's default file system may be another one.
         urls.append(str(fs.unstrip_protocol(f"{path}/data/{kind}_{number}.bin")))
@@ -106,23 +111,3 @@ def _export(
 def _write_text(fs: Any, path: str, text: str, storage: dict[str, Any]) -> None:
     url = str(fs.unstrip_protocol(path))
     write_output(url, lambda s: s.write(text.encode()), storage_options=storage)
-
-
-def _minibatches(source: Source, batch_size: int) -> Iterator[DataSet | MultiDataSet]:
-    held: list[DataSet | MultiDataSet] = []
-    names: list[str] = []
-    missing = batch_size
-    for partition in source.partitions:
-        for block in partition.load_blocks():
-            start = 0
-            while start < block.num_examples:
-                taken = block.slice(start, start + missing)
-                start += taken.num_examples
-                missing -= taken.num_examples
-                held.append(taken)
-                names.append(partition.name)
-                if not missing:
-                    yield joined_examples(held, names, source.partitions[0].align)
-                    held, names, missing = [], [], batch_size
-    if held:
-        yield joined_examples(held, names, source.partitions[0].align)
