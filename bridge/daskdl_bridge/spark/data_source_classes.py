@@ -64,7 +64,7 @@ class DaskdlReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the rows of a partition as record batches, in a task."""
         module = _module("data_source_reading")
-        return module.record_batches(partition.value, self._schema)
+        yield from module.record_batches(partition.value, self._schema)
 
 
 class Written(WriterCommitMessage):

@@ -36,8 +36,8 @@ def named_arrays(
     groups: dict[str, list[Any]] = {
         "features": list(examples.features),
         "label": [_as_numbers(one) for one in examples.labels],
-        "features_mask": list(examples.features_masks),
-        "labels_mask": list(examples.labels_masks),
+        "features_mask": list(examples.features_masks or ()),
+        "labels_mask": list(examples.labels_masks or ()),
     }
     return {
         f"{name}_{number}": array
