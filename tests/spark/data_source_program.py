@@ -1,0 +1,150 @@
+"""Programs with the data source that need a Spark of their own.
+
+``retried``: a task fails once when it has written. ``connect``: through a server on the
+port given. ``missing``: Spark's Python has no daskdl. Each says what it found as JSON.
+"""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import daskdl
+from daskdl import SourceOptions
+from daskdl_bridge.spark.data_source import register
+
+ROWS = 60
+
+OPTIONS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.hadoop.fs.defaultFS": "file:///",
+    # Several batches a task, so that some are written when it fails.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "5",
+}
+
+
+def main(what, folder, *arguments):
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    found = PROGRAMS[what](Path(folder), *arguments)
+    sys.stdout.write(f"{json.dumps(found)}\n")
+
+
+def retried(folder):
+    # Two threads, and a task may fail once.
+    spark = session("local[2,2]")
+    out, marks = folder / "out", folder / "marks"
+    marks.mkdir()
+
+    def fail_once(batches):
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        number = task.attemptNumber()
+        for index, batch in enumerate(batches):
+            if task.partitionId() == 1:
+                there = list(out.glob("_temporary/*/*"))
+                (marks / f"{number}-{index}").write_text(str(len(there)))
+                if number == 0 and index == 2:
+                    raise RuntimeError("half of it is written")
+            yield batch
+
+    rows = spark.range(0, ROWS, 1, 3).selectExpr(
+        "array(float(id)) features", "id label"
+    )
+    failing = rows.mapInArrow(fail_once, rows.schema)
+    failing.write.format("daskdl").mode("append").option("batch_size", 5).save(str(out))
+    spark.stop()
+    return {
+        "attempts": len({one.name.partition("-")[0] for one in marks.iterdir()}),
+        "written before": int((marks / "0-2").read_text()) > 0,
+        "rows": features_in(out) == list(range(ROWS)),
+        "left": sorted(one.name for one in out.iterdir()),
+    }
+
+
+def connect(folder, port):
+    from pyspark.sql import SparkSession
+
+    options = {**OPTIONS, "spark.connect.grpc.binding.port": port}
+    builder = SparkSession.builder.config(map=options).remote("local[2]")
+    spark = builder.getOrCreate()
+    register(spark)
+    rows = spark.range(0, ROWS, 1, 3).selectExpr(
+        "array(float(id)) features", "id label"
+    )
+    out = folder / "out"
+    writer = rows.write.format("daskdl").mode("overwrite")
+    writer.option("batch_size", 8).save(str(out))
+    read = spark.read.format("daskdl").load(str(out))
+    values = sorted(row.features[0] for row in read.collect())
+    try:
+        spark.read.format("daskdl").option("fetures", "x").load(str(out)).collect()
+        refused = False
+    except Exception as error:  # noqa: BLE001
+        refused = "Did you mean 'features'" in str(error)
+    found = {
+        "connect": type(spark).__module__.startswith("pyspark.sql.connect"),
+        "rows": values == features_in(out) == list(range(ROWS)),
+        "refused": refused,
+    }
+    spark.stop()
+    return found
+
+
+def missing(folder):
+    os.environ["PYSPARK_PYTHON"] = str(python_without_daskdl(folder))
+    os.environ.pop("PYTHONPATH", None)
+    spark = session("local[1]")
+    try:
+        spark.read.format("daskdl").load(str(folder)).collect()
+        said = ""
+    except Exception as error:  # noqa: BLE001
+        said = str(error)
+    spark.stop()
+    return {"said": said}
+
+
+def python_without_daskdl(folder):
+    """Return a Python that finds what Spark needs, and nothing else of ours."""
+    import pyarrow
+
+    packages = folder / "packages"
+    packages.mkdir()
+    for module in (np, pyarrow):
+        place = Path(module.__file__).parent
+        for one in (place, place.with_name(f"{place.name}.libs")):
+            if one.exists():
+                (packages / one.name).symlink_to(one)
+    script = folder / "python"
+    # -S leaves out what is installed; Spark tells where its own package is.
+    script.write_text(
+        "#!/bin/sh\n"
+        f'PYTHONPATH="{packages}:$PYTHONPATH" exec "{sys.executable}" -S "$@"\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return script
+
+
+def session(master):
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master(master).config(map=OPTIONS).getOrCreate()
+    register(spark)
+    return spark
+
+
+def features_in(path):
+    source = daskdl.open_source(str(path), SourceOptions())
+    return [float(x) for one in source.partitions for x in one.load().features[:, 0]]
+
+
+PROGRAMS = {"retried": retried, "connect": connect, "missing": missing}
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
