@@ -132,6 +132,10 @@ class GuardedWebHdfs(WebHDFS):  # type: ignore[misc]
             raise FileExistsError(f"{self.root}{path}: it exists already.")
         self.mkdir(path)
 
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory, which fsspec leaves where it is."""
+        self.rm(path)
+
     def mv(self, path1: str, path2: str, overwrite: bool = False, **_: Any) -> None:
         """Rename a file or directory.
 

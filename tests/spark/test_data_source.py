@@ -184,6 +184,20 @@ def test_keys_of_tables_come_as_they_are_stored(registered, tmp_path):
     assert one.where("features[0] % 2 = label[1]").count() == 40
 
 
+def test_what_xarray_stores_is_read(registered, tmp_path):
+    pytest.importorskip("h5netcdf", reason="h5netcdf is not installed")
+    xarray = pytest.importorskip("xarray")
+    variables = {
+        "x": (("n", "a"), np.arange(6.0).reshape(3, 2)),
+        "y": ("n", np.array([0.5, 1.5, 2.5])),
+    }
+    path = tmp_path / "stored.nc"
+    xarray.Dataset(variables).to_netcdf(path, engine="h5netcdf")
+    rows = read(registered, path, features="x", label="y").collect()
+    assert [row.features for row in rows] == [[0, 1], [2, 3], [4, 5]]
+    assert [row.label for row in rows] == [0.5, 1.5, 2.5]
+
+
 def test_a_key_of_the_name_of_an_array_is_refused(registered, tmp_path):
     registered.range(3).selectExpr("id features", "id label").write.parquet(
         f"{tmp_path}/table"

@@ -187,7 +187,10 @@ def _schema(
             # Of series of one length there is no mask, of the next ones there may be.
             types[name] = pa.list_(pa.float32())
     return StructType(
-        [StructField(name, from_arrow_type(one)) for name, one in types.items()]
+        [
+            StructField(name, from_arrow_type(one, prefer_timestamp_ntz=True))
+            for name, one in types.items()
+        ]
     )
 
 

@@ -57,7 +57,7 @@ def type_of_column(array: NDArray[Any]) -> Any:
     Unsigned and half numbers, which Spark has not, become the next wider ones.
     """
     dtype = array.dtype
-    if dtype.kind in "bu":
+    if dtype.kind in ("b", "u"):
         dtype = np.result_type(dtype, np.int8)
     if dtype == np.float16:
         dtype = np.dtype(np.float32)
