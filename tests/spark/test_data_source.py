@@ -18,6 +18,8 @@ from daskdl_bridge.spark.data_source import register
 pytest.importorskip(
     "pyspark.sql.datasource", reason="data sources in Python came with Spark 4"
 )
+data_source_reading = pytest.importorskip("daskdl_bridge.spark.data_source_reading")
+data_source_writing = pytest.importorskip("daskdl_bridge.spark.data_source_writing")
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -284,29 +286,47 @@ def test_a_write_that_fails_keeps_what_was_there(registered, tmp_path, mode):
     assert sum(len(one) for one in minibatches(path)) == 8
 
 
-def test_what_is_wrong_is_refused_before_a_task_runs(registered, tmp_path):
+def test_an_unknown_option_is_refused_before_a_task_runs(registered, tmp_path):
     frame = registered.range(3).selectExpr("array(float(id)) features", "id label")
-    out = tmp_path / "out"
     with pytest.raises(Exception, match="Did you mean 'label'"):
-        write(frame, out, lable="y")
-    with pytest.raises(Exception, match="no place for keys"):
-        write(frame, out, key="label")
-    with pytest.raises(Exception, match="'y'"):
-        write(frame, out, label="y")
-    with pytest.raises(Exception, match="require_labels"):
-        write(frame.drop("label"), out)
+        write(frame, tmp_path / "out", lable="y")
     with pytest.raises(Exception, match="Did you mean 'features'"):
         read(registered, tmp_path, fetures="x")
-    with pytest.raises(Exception, match="the path must exist"):
-        read(registered, out)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ("features array<float>, label long", {"label": "y"}, "'y'"),
+        ("features array<float>", {}, r"'label'.*option\('require_labels', 'false'\)"),
+        ("features array<string>, label long", {}, "features"),
+        ("label long", {}, "features must name"),
+    ],
+)
+def test_columns_are_checked_before_a_task_runs(
+    spark, tmp_path, columns, options, message
+):
+    schema = spark.createDataFrame([], columns).schema
+    given = {"path": f"{tmp_path}/out", "batch_size": "2", **options}
+    with pytest.raises(daskdl.DaskdlError, match=message):
+        data_source_writing.prepared(given, schema, overwrite=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_without_an_example_is_refused(tmp_path):
+    with pytest.raises(daskdl.SourceNotFoundError, match="the path must exist"):
+        data_source_reading.schema_of({"path": f"{tmp_path}/none"})
+    (tmp_path / "x.csv").write_text("features,label\n")
+    with pytest.raises(daskdl.DataError, match=r"must hold an example.*\.schema"):
+        data_source_reading.schema_of({"path": f"{tmp_path}/x.csv"})
 
 
 def test_a_task_that_is_tried_again_counts_once(tmp_path):
     """In a process of its own: only a master with failures tries again."""
     assert found_by("retried", tmp_path) == {
         "attempts": 2,
-        "written before": True,
+        "written before": 11,
         "rows": True,
         "left": ["_SUCCESS", "data"],
     }

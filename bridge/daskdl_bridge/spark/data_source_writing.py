@@ -16,7 +16,7 @@ from daskdl.data.blocks import minibatches_of
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import SourceOptions, open_source
-from daskdl.errors import DataError
+from daskdl.errors import DataError, OptionError
 from daskdl_bridge.minibatch_output import MinibatchOutput
 from daskdl_bridge.readers.arrays import is_list
 from daskdl_bridge.readers.buffers import as_numpy
@@ -139,6 +139,13 @@ def _with_default_columns(
         if getattr(options, group) is None and group not in names and several:
             in_order = sorted(several, key=lambda name: int(name.rpartition("_")[2]))
             changes[group] = {name: name for name in in_order}
+    is_labelled = "label" in {*names, *changes} or options.label is not None
+    if options.require_labels and not is_labelled:
+        raise OptionError(
+            "write.format('daskdl'): label must name a column, got None, and there is "
+            "no column 'label'. With option('require_labels', 'false') features are "
+            "written alone."
+        )
     if options.align is None:
         masks = [name for name in ("features_mask", "labels_mask") if name in names]
         changes |= {name: getattr(options, name) or name for name in masks}
