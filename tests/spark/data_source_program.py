@@ -70,9 +70,12 @@ def retried(folder):
 def connect(folder, port):
     from pyspark.sql import SparkSession
 
-    options = {**OPTIONS, "spark.connect.grpc.binding.port": port}
-    builder = SparkSession.builder.config(map=options).remote("local[2]")
-    spark = builder.getOrCreate()
+    # A server in this process by its plugin: remote("local") has one port only.
+    server = SparkSession.builder.master("local[2]").config(map=OPTIONS)
+    plugin = "org.apache.spark.sql.connect.SparkConnectPlugin"
+    server = server.config("spark.plugins", plugin)
+    server = server.config("spark.connect.grpc.binding.port", port).getOrCreate()
+    spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
     register(spark)
     rows = numbered_rows(spark, 3)
     out = folder / "out"
