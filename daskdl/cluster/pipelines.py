@@ -87,7 +87,9 @@ def split(
 
     Notes
     -----
-    Nothing is copied. Data are read once to be counted (not where their rows are known,
+    Unless `dtype` is given, numbers keep their precision: float32 where it holds all
+    that a column's type can tell, else float64; see :class:`SourceOptions`. Nothing is
+    copied. Data are read once to be counted (not where their rows are known,
     as in Parquet, unless classes matter), and each part reads all of them and keeps
     what is its own. Minibatches that are stored as such are cut apart. Rows that
     ``handle_invalid="skip"`` leaves out are in no part, and counted by each.
@@ -180,7 +182,8 @@ def shuffled(
 
     Notes
     -----
-    Data are read twice, once to be counted, and written once. DL4J's
+    Data are read twice, once to be counted, and written once, with the precision that
+    :func:`split` keeps. DL4J's
     ``SparkUtils.shuffleExamples`` gives each example a random partition and mixes none
     within it.
     """
@@ -250,6 +253,8 @@ def export_parquet(
     The columns are ``features``, a vector of Spark, flat if examples have more axes;
     ``label``, a number, or a vector where there are several, as one-hot rows are; and
     that of the keys by its name, ``key`` where data in memory have some.
+    Vectors hold doubles; a number is a float where it was one, or an integer of 16 bits
+    at most, else a double, unless `dtype` says.
     """
     who = "export_parquet"
     wanted = given_options(who, options, source_options)

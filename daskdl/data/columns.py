@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from daskdl.data.batch_arrays import keys_side_by_side
 from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features, checked_mask, first_bad_row
+from daskdl.data.float_type import float_type
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Columns, SourceOptions
@@ -112,13 +113,14 @@ def examples_from_columns(
 def _features(
     read: ReadColumn, columns: Columns | None, options: SourceOptions, *, name: str
 ) -> NDArray[Any]:
+    values = _side_by_side(read, columns, options.dtype, name=name)
     return checked_features(
-        _side_by_side(read, columns, options.dtype, name=name),
+        values,
         name=name,
         column=", ".join(_names(columns)),
         n_features=options.n_features,
         feature_shape=options.feature_shape,
-        dtype=options.dtype,
+        dtype=float_type(options.dtype, [values.dtype]),
     )
 
 
@@ -132,23 +134,26 @@ def _labels(
 ) -> NDArray[Any] | None:
     if columns is None:
         return None
+    values = _side_by_side(read, columns, options.dtype, name=name)
     return labels_of(
-        _side_by_side(read, columns, options.dtype, name=name),
+        values,
         n_classes,
         name=name,
         column=", ".join(_names(columns)),
-        dtype=options.dtype,
+        dtype=float_type(options.dtype, [values.dtype]),
     )
 
 
 def _mask(
     read: ReadColumn, column: str, options: SourceOptions, *, name: str
 ) -> NDArray[Any]:
-    return checked_mask(read(column), name=name, column=column, dtype=options.dtype)
+    values = read(column)
+    dtype = float_type(options.dtype, [values.dtype])
+    return checked_mask(values, name=name, column=column, dtype=dtype)
 
 
 def _side_by_side(
-    read: ReadColumn, columns: Columns | None, dtype: DTypeLike, *, name: str
+    read: ReadColumn, columns: Columns | None, wanted: str | None, *, name: str
 ) -> NDArray[Any]:
     if isinstance(columns, str):
         return read(columns)
@@ -162,6 +167,7 @@ def _side_by_side(
                 f"example to stand beside others, got shape {values.shape[1:]}."
             )
         # Here and not after joining, so that the message names the one column.
+        dtype = float_type(wanted, [values.dtype])
         if first_bad_row(values, dtype) is not None:
             checked_features(values, name=name, column=column, dtype=dtype)
         arrays.append(values)

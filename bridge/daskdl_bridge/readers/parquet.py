@@ -241,7 +241,8 @@ def _gathered(sizes: Mapping[int, int]) -> Iterator[list[int]]:
 
 def _made_bytes(group: Any, columns: Collection[str], options: SourceOptions) -> int:
     """Return about what the examples of a row group hold."""
-    itemsize = np.dtype(options.dtype).itemsize
+    # Without a dtype that of the column decides, which is this at most.
+    itemsize = np.dtype(options.dtype or np.float64).itemsize
     made = 0
     for index in range(group.num_columns):
         leaf = group.column(index)

@@ -14,6 +14,7 @@ from daskdl.data.batch_arrays import keys_side_by_side
 from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features, checked_mask
+from daskdl.data.float_type import float_type
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.row_number import RowNumber
@@ -43,6 +44,7 @@ from daskdl_bridge.readers.invalid_rows import (
 )
 from daskdl_bridge.readers.keys import as_kept
 from daskdl_bridge.readers.nested import field_of, type_of
+from daskdl_bridge.readers.number_types import number_type
 from daskdl_bridge.readers.table_rows import TableRows
 from daskdl_bridge.readers.time_series import (
     cut_to_fit,
@@ -83,8 +85,7 @@ class TableExamples:
             return
         names = [name for group in self.columns.features for name in group]
         columns = [self._column(table, name) for name in names]
-        itemsize = np.dtype(self.options.dtype).itemsize
-        pieces = cut_to_fit(columns, itemsize, BLOCK_BYTES)
+        pieces = cut_to_fit(columns, self._dtype(table, names).itemsize, BLOCK_BYTES)
         if len(pieces) == 1:
             yield table
             return
@@ -151,7 +152,8 @@ class TableExamples:
             as_series = is_aligned and options.is_series("features", index) is not False
             for name in group:
                 column = self._column(table, name)
-                is_valid &= ~invalid_rows(column, options.dtype, as_series=as_series)
+                dtype = self._dtype(table, group)
+                is_valid &= ~invalid_rows(column, dtype, as_series=as_series)
         for index, group in enumerate(columns.labels):
             as_series = is_aligned and options.is_series("labels", index) is not False
             n_classes = options.classes_of(index) if len(group) == 1 else None
@@ -163,7 +165,8 @@ class TableExamples:
         for mask in (columns.features_mask, columns.labels_mask):
             if mask is not None:
                 column = self._column(table, mask)
-                is_valid &= ~invalid_rows(column, options.dtype, as_series=False)
+                dtype = self._dtype(table, [mask])
+                is_valid &= ~invalid_rows(column, dtype, as_series=False)
         return is_valid
 
     def _keys(self, table: Any) -> NDArray[Any] | None:
@@ -215,16 +218,16 @@ class TableExamples:
 
     def _series(self, table: Any, names: tuple[str, ...]) -> TimeSeries:
         """Return columns of arrays of steps, whose features stand side by side."""
-        options = self.options
+        options, dtype = self.options, self._dtype(table, names)
         if not table.num_rows:
-            return TimeSeries(_no_features(options), np.zeros(0, np.int64))
-        series = self._joined_series(table, names, options.dtype)
+            return TimeSeries(_no_features(options, dtype), np.zeros(0, np.int64))
+        series = self._joined_series(table, names, dtype)
         steps = checked_features(
             series.steps,
             name=self.part.url,
             column=_joined(names),
             n_features=options.n_features,
-            dtype=options.dtype,
+            dtype=dtype,
             first_row=StepNumber(series.lengths, self.first_row),
         )
         return replace(series, steps=steps)
@@ -244,7 +247,7 @@ class TableExamples:
             n_classes,
             name=self.part.url,
             column=_joined(names),
-            dtype=self.options.dtype,
+            dtype=self._dtype(table, names),
             first_row=StepNumber(series.lengths, self.first_row),
         )
         return replace(series, steps=steps)
@@ -262,15 +265,15 @@ class TableExamples:
         return side_by_side_series(series, names, places[0])
 
     def _features(self, table: Any, names: tuple[str, ...]) -> NDArray[Any]:
-        options = self.options
+        options, dtype = self.options, self._dtype(table, names)
         if not table.num_rows:
-            return _no_features(options)
+            return _no_features(options, dtype)
         blocks = (
             checked_features(
-                self._decoded(table, name, options.dtype, is_alone=len(names) == 1),
+                self._decoded(table, name, dtype, is_alone=len(names) == 1),
                 name=self.part.url,
                 column=name,
-                dtype=options.dtype,
+                dtype=dtype,
                 first_row=self.first_row,
             )
             for name in names
@@ -281,43 +284,50 @@ class TableExamples:
             column=_joined(names),
             n_features=options.n_features,
             feature_shape=options.feature_shape,
-            dtype=options.dtype,
+            dtype=dtype,
             first_row=self.first_row,
         )
 
     def _labels(
         self, table: Any, names: tuple[str, ...], n_classes: int | None
     ) -> NDArray[Any]:
-        options = self.options
+        dtype = self._dtype(table, names)
         if not table.num_rows:
-            return np.zeros((0, n_classes or len(names)), dtype=options.dtype)
+            return np.zeros((0, n_classes or len(names)), dtype)
         blocks = (self._decoded(table, name, np.float64) for name in names)
         return labels_of(
             self._joined(table, names, blocks),
             n_classes,
             name=self.part.url,
             column=_joined(names),
-            dtype=options.dtype,
+            dtype=dtype,
             first_row=self.first_row,
         )
 
     def _joined(
         self, table: Any, names: tuple[str, ...], columns: Iterator[NDArray[Any]]
     ) -> NDArray[Any]:
+        are_numbers = all(map(is_number, self._types(table, names)))
+        return _side_by_side(columns, len(names), are_numbers=are_numbers)
+
+    def _types(self, table: Any, names: Iterable[str]) -> list[Any]:
         types = {field.name: field.type for field in table.schema}
-        kinds = [type_of(name, {**types, **self.part.types}) for name in names]
-        return _side_by_side(
-            columns, len(names), are_numbers=all(map(is_number, kinds))
-        )
+        return [type_of(name, {**types, **self.part.types}) for name in names]
+
+    def _dtype(self, table: Any, names: Iterable[str]) -> np.dtype[Any]:
+        """Return what the numbers of columns that stand side by side are cast to."""
+        stored = map(number_type, self._types(table, names))
+        return float_type(self.options.dtype, stored)
 
     def _mask(self, table: Any, name: str | None) -> NDArray[Any] | None:
         if name is None:
             return None
+        dtype = self._dtype(table, [name])
         return checked_mask(
-            self._decoded(table, name, self.options.dtype),
+            self._decoded(table, name, dtype),
             name=self.part.url,
             column=name,
-            dtype=self.options.dtype,
+            dtype=dtype,
             first_row=self.first_row,
         )
 
@@ -375,9 +385,9 @@ def _as_keys(column: Any) -> NDArray[Any]:
     return np.asarray(as_numpy(column))
 
 
-def _no_features(options: SourceOptions) -> NDArray[Any]:
+def _no_features(options: SourceOptions, dtype: DTypeLike) -> NDArray[Any]:
     shape = options.feature_shape or (options.n_features or 0,)
-    return np.zeros((0, *shape), dtype=options.dtype)
+    return np.zeros((0, *shape), dtype)
 
 
 def _side_by_side(

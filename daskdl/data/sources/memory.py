@@ -8,6 +8,7 @@ import numpy as np
 from daskdl.data.class_names import agreed_names
 from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features
+from daskdl.data.float_type import float_type
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import Examples, as_examples, is_pair
@@ -184,7 +185,8 @@ def _shaped(examples: DataSet, options: SourceOptions, *, name: str) -> DataSet:
         )
     n_classes = options.classes_of(0)
     if labels is not None and n_classes is not None and labels.ndim <= 2:
-        dtype = labels.dtype if labels.dtype.kind == "f" else options.dtype
+        is_float = labels.dtype.kind == "f"
+        dtype = labels.dtype if is_float else float_type(options.dtype, [labels.dtype])
         labels = labels_of(labels, n_classes, name=name, column="labels", dtype=dtype)
     return DataSet(
         features,

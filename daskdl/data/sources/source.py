@@ -87,8 +87,10 @@ class SourceOptions:
         Expected number of features an example; another is refused.
     feature_shape : tuple of int, optional
         Shape that the flat features of an example are brought to, such as (1, 28, 28).
-    dtype : str
-        ``"float32"`` or ``"float64"``: what features and labels are cast to.
+    dtype : {"float32", "float64"}, optional
+        What features and labels are cast to; networks fill theirs in. If not given,
+        float32 where it holds every number of the types that are stored (floats of 32
+        bits at most, integers of 16 bits at most, booleans, images), else float64.
     require_success : bool
         Refuse a directory without ``_SUCCESS``.
     merge_schema : bool
@@ -174,7 +176,7 @@ class SourceOptions:
     n_classes: int | tuple[int | None, ...] | None = None
     n_features: int | None = None
     feature_shape: tuple[int, ...] | None = None
-    dtype: str = "float32"
+    dtype: str | None = None
     require_success: bool = True
     merge_schema: bool = False
     version: int | None = None
@@ -221,7 +223,8 @@ class SourceOptions:
         align = alignment_of("SourceOptions", self.align)
         object.__setattr__(self, "align", align)
         check_one_of("SourceOptions", "handle_invalid", self.handle_invalid, _HANDLING)
-        check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
+        if self.dtype is not None:
+            check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
         object.__setattr__(self, "timestamp", _as_time(self.timestamp))
         through = pre_processors("SourceOptions", self.pre_processor)
         object.__setattr__(self, "pre_processor", through)

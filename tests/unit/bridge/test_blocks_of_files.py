@@ -68,7 +68,7 @@ def check_blocks(path, table, *, at_least):
     expected = np.column_stack(
         [table["x0"], np.array(table["vector"].to_pylist()), table["x1"]]
     )
-    np.testing.assert_array_equal(whole.features, expected.astype("float32"))
+    np.testing.assert_array_equal(whole.features, expected)
 
 
 @pytest.mark.parametrize("group", [100, 1000])

@@ -30,7 +30,7 @@ def test_features_and_label_are_the_defaults(path):
     batch = load_one(path)
     np.testing.assert_array_equal(batch.features, [[1, 2], [3, 4], [5, 6]])
     np.testing.assert_array_equal(batch.labels, [[0], [2], [1]])
-    assert batch.features.dtype == np.float32
+    assert batch.features.dtype == np.float64
 
 
 def test_columns_stand_side_by_side(path):
@@ -148,7 +148,7 @@ def test_number_that_is_not_finite_is_refused_with_column_and_row(tmp_path, bad)
     columns = {"a": [1.0, 2.0], "b": [1.0, bad], "label": [0, 1]}
     path = write_parquet(tmp_path / "x.parquet", columns)
     with pytest.raises(DataError, match=r"'b' must hold finite numbers, got .* row 1"):
-        load_one(path, features=("a", "b"))
+        load_one(path, features=("a", "b"), dtype="float32")
 
 
 def test_keys_of_any_type_come_unchanged(tmp_path):

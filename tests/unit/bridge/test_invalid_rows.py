@@ -109,7 +109,11 @@ def test_columns_of_every_type_tell_them(column):
     # In memory: not every pyarrow writes nulls of fixed size.
     table = pa.table({"x": column, "id": list("abcde")})
     options = SourceOptions(
-        features="x", key="id", handle_invalid="skip", require_labels=False
+        features="x",
+        key="id",
+        handle_invalid="skip",
+        require_labels=False,
+        dtype="float32",
     )
     (partition,) = open_source(table, options).partitions
     assert partition.load().keys.tolist() == ["a", "e"]

@@ -74,7 +74,7 @@ def test_arrays_of_arrays_are_padded_at_the_end(path):
     batch = load_one(path, align="start")
     np.testing.assert_array_equal(batch.features, PADDED)
     np.testing.assert_array_equal(batch.features_mask.sum(axis=1), LENGTHS)
-    assert batch.features.dtype == np.float32
+    assert batch.features.dtype == np.float64
 
 
 def test_or_at_the_start(path):

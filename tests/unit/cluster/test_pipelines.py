@@ -1,6 +1,7 @@
 """Pipelines with a client: tasks, and what comes out without one."""
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import daskdl
@@ -107,3 +108,57 @@ def test_what_is_for_predictions_is_refused(table, option):
         daskdl.split(
             table, (0.5, 0.5), seed=3, features="x", require_labels=False, **option
         )
+
+
+# No float32 holds them.
+EXACT = 16777217, 1 + 2**-40
+
+
+def loaded(source):
+    return [one.load() for one in source.partitions]
+
+
+@pytest.fixture
+def wide_numbers(tmp_path):
+    columns = {"x": [EXACT[1]] * 4, "y": [EXACT[0]] * 4}
+    return write_parquet(tmp_path / "wide.parquet", columns)
+
+
+def test_parts_of_a_split_keep_the_precision_of_the_data(wide_numbers):
+    parts = daskdl.split(wide_numbers, (0.5, 0.5), seed=3, features="x", label="y")
+    examples = [one for part in parts for one in loaded(part)]
+    assert {one.features.max() for one in examples} == {EXACT[1]}
+    assert {one.labels.max() for one in examples} == {EXACT[0]}
+
+
+def test_what_is_shuffled_keeps_the_precision_of_the_data(wide_numbers, tmp_path):
+    mixed = daskdl.shuffled(
+        wide_numbers, tmp_path / "out", seed=3, features="x", label="y"
+    )
+    (examples,) = loaded(mixed)
+    assert examples.features.max() == EXACT[1]
+    assert examples.labels.max() == EXACT[0]
+
+
+def test_a_written_table_keeps_the_precision_of_the_data(wide_numbers, tmp_path):
+    (path,) = daskdl.export_parquet(
+        wide_numbers, tmp_path / "out", features="x", label="y"
+    )
+    written = pq.read_table(path)
+    assert written["features"][0].as_py()["values"] == [EXACT[1]]
+    assert written["label"].to_pylist() == [EXACT[0]] * 4
+
+
+def test_columns_of_float32_are_written_as_such(tmp_path):
+    columns = {"x": np.ones(4, "float32"), "y": np.ones(4, "float32")}
+    path = write_parquet(tmp_path / "narrow.parquet", columns)
+    (path,) = daskdl.export_parquet(path, tmp_path / "out", features="x", label="y")
+    assert pq.read_table(path)["label"].type == "float"
+
+
+def test_a_dtype_that_is_given_is_taken(wide_numbers):
+    (part,) = daskdl.split(
+        wide_numbers, (1.0,), seed=3, features="x", label="y", dtype="float32"
+    )
+    (examples,) = loaded(part)
+    assert examples.features.dtype == examples.labels.dtype == np.float32

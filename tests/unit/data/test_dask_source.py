@@ -57,7 +57,7 @@ def test_partitions_together_are_the_arrays():
     labels = np.concatenate([part.labels for part in loaded])
     np.testing.assert_array_equal(features, x.compute())
     np.testing.assert_array_equal(labels.argmax(axis=1), y.compute())
-    assert features.dtype == labels.dtype == np.float32
+    assert (features.dtype, labels.dtype) == (x.dtype, np.float64)
 
 
 def test_a_partition_carries_its_own_chunk_only():
