@@ -1,11 +1,11 @@
-"""The float type that holds what is stored."""
+"""Which numbers float types hold."""
 
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["float_type"]
+__all__ = ["first_ambiguous", "float_type"]
 
 
 def float_type(wanted: str | None, stored: Iterable[DTypeLike]) -> np.dtype[np.generic]:
@@ -29,3 +29,12 @@ def float_type(wanted: str | None, stored: Iterable[DTypeLike]) -> np.dtype[np.g
         return np.dtype(wanted)
     fits = all(np.promote_types(one, np.float32) == np.float32 for one in stored)
     return np.dtype(np.float32 if fits else np.float64)
+
+
+def first_ambiguous(dtype: DTypeLike) -> int:
+    """Return the first whole number of a float type that may stand for its neighbour.
+
+    It is 2**11 of float16, 2**24 of float32 and 2**53 of float64: one more is rounded
+    to it.
+    """
+    return 1 << (int(np.finfo(np.dtype(dtype)).nmant) + 1)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.data.float_type import first_ambiguous
 from daskdl.errors import DataError
 from daskdl.kernels.embedding import (
     embedding_backward,
@@ -27,6 +28,12 @@ from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.input_kinds import refuse_input
 from daskdl.nn.layers.row_activation import activated_rows
 from daskdl.nn.run import Backward, Run, Work
+
+AMBIGUOUS = (
+    "Larger ones may be neighbours that were rounded: give the network "
+    "dtype='float64', and features as integers or float64."
+)
+"""What messages say of numbers of rows that a float type does not tell apart."""
 
 
 class LookupConf(WeightGroup):
@@ -154,7 +161,9 @@ class Embedding(LookupConf, WeightOptions, TrainingOptions, LayerConf):
     Parameters
     ----------
     n_in : int
-        Number of rows; must be given.
+        Number of rows; must be given. float32 tells numbers below 2**24 apart: larger
+        ones are refused unless the network is of float64 and gets them as such, or as
+        integers.
     has_bias : bool
         Whether a bias is added.
     """
@@ -180,7 +189,7 @@ class EmbeddingSequence(LookupConf, WeightOptions, TrainingOptions, LayerConf):
     Parameters
     ----------
     n_in : int
-        Number of rows; must be given.
+        Number of rows; must be given. See :class:`Embedding` for more than 2**24.
     has_bias : bool
         Whether a bias is added.
     infer_input_length : bool
@@ -252,13 +261,16 @@ def _no_gradient(run: Run, x: FloatArray) -> FloatArray:
 
 
 def _indices(run: Run, x: FloatArray, n_in: int) -> NDArray[Any]:
-    """Return features as whole numbers from 0 to below `n_in`, of shape (x.size,).
-
-    float32 holds whole numbers up to 2**24 exactly.
-    """
+    """Return features as whole numbers from 0 to below `n_in`, of shape (x.size,)."""
     out: NDArray[Any] = run.buffer("indices", (x.size,), np.intp)
     flat = x.reshape(-1)
-    wrong = row_numbers(flat, n_in, out=out)
+    limit = first_ambiguous(x.dtype)
+    wrong = row_numbers(flat, min(n_in, limit), out=out)
+    if wrong >= 0 and limit <= float(flat[wrong]) < n_in:
+        raise DataError(
+            f"{run.who}: features must be below {limit} in {x.dtype} to be looked up, "
+            f"got {float(flat[wrong]):.0f}. {AMBIGUOUS}"
+        )
     if wrong >= 0:
         raise DataError(
             f"{run.who}: features must be whole numbers from 0 to {n_in - 1}, the rows "

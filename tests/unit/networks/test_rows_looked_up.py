@@ -101,3 +101,67 @@ def test_layers_between_may_make_rows_of_anything():
     net = of_one(dl.Activation(activation="relu"), TABLE)
     features = np.where(CLASSES, -7.0, 1.0)[:, None]
     assert net.fit((features, CLASSES), batch_size=4).iteration_count == 3
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Return networks of two more rows than float32 tells apart, by their dtype."""
+    table = dl.Embedding(n_in=2**24 + 2, n_out=1, weight_init="zero")
+    layers = [table, dl.Output(n_out=2)]
+    return {
+        dtype: dl.MultiLayerNetwork(
+            dl.MultiLayerConfiguration(layers=layers, input=ONE, dtype=dtype)
+        ).init()
+        for dtype in ("float32", "float64")
+    }
+
+
+def column(number, dtype):
+    return np.array([[0], [number]], dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_what_float32_takes_for_a_neighbour_is_refused(large, dtype):
+    with pytest.raises(
+        DataError, match=r"below 16777216 in float32 .* row 1.*float64'"
+    ):
+        large["float32"].output(column(2**24 + 1, dtype))
+
+
+def test_float32_features_are_refused_by_a_network_of_float64(large):
+    with pytest.raises(DataError, match="below 16777216 in float32"):
+        large["float64"].output(column(2**24, "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_float64_finds_every_row(large, dtype):
+    net = large["float64"]
+    net.params[2**24 + 1] = 100
+    try:
+        same, other = net.output(column(2**24 + 1, dtype))
+    finally:
+        net.params[2**24 + 1] = 0
+    assert not np.array_equal(same, other)
+
+
+def test_numbers_that_float32_tells_apart_are_looked_up(large):
+    assert large["float32"].output(column(2**24 - 1, "float32")).shape == (2, 2)
+
+
+def test_float16_tells_fewer_rows_apart():
+    net = of_one(dl.Embedding(n_in=2050, n_out=3))
+    assert net.output(column(2047, "float16")).shape == (2, 2)
+    with pytest.raises(DataError, match="below 2048 in float16"):
+        net.output(column(2048, "float16"))
+    assert net.output(column(2049, "int32")).shape == (2, 2)
+
+
+def test_behind_other_layers_neighbours_are_refused_too():
+    layers = [
+        dl.Activation(activation="relu"),
+        dl.Embedding(n_in=2**24 + 2, n_out=1, weight_init="zero"),
+        dl.Output(n_out=2),
+    ]
+    net = sequence(ONE, *layers)
+    with pytest.raises(DataError, match="below 16777216 in float32"):
+        net.output(column(2**24 + 1, "int64"))
