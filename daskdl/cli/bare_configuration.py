@@ -1,7 +1,7 @@
 """Configurations of DL4J in files of their own, without numbers: JSON or YAML."""
 
 import re
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from daskdl.cli.network_facts import Configuration
 from daskdl.data.files import open_input
@@ -19,11 +19,13 @@ _HEAD_BYTES = 1 << 16
 _MOST_BYTES = 64 << 20
 
 
-def is_bare_configuration(path: str) -> bool:
+def is_bare_configuration(
+    path: str, storage_options: dict[str, Any] | None = None
+) -> bool:
     """Tell from its ending and its beginning whether a file is such a configuration."""
     if not path.endswith(ENDINGS):
         return False
-    with open_input(path) as stream:
+    with open_input(path, storage_options=storage_options) as stream:
         return _KEY.search(stream.read(_HEAD_BYTES)) is not None
 
 

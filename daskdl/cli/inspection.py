@@ -98,7 +98,12 @@ def inspect_path(
 
 def _found_at(path: str, how: Mapping[str, Any]) -> Inspection:
     options = SourceOptions(require_labels=False, require_success=False, **how)
-    fs, inside = filesystem(path)
+    store = options.storage_options
+    try:
+        fs, inside = filesystem(path, store)
+    except OptionError:
+        # Of no file system: a table of a catalog, or a source says that it is nothing.
+        return _data(path, options)
     info = info_of(fs, inside)
     if info is None and _PATTERN.search(path):
         return _data(path, options)
@@ -106,13 +111,13 @@ def _found_at(path: str, how: Mapping[str, Any]) -> Inspection:
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
     _check_is_something(info, path)
     kind = info["type"]
-    if kind == "file" and is_bare_configuration(path):
+    if kind == "file" and is_bare_configuration(path, store):
         return _configuration(path)
     if path.endswith(_JOB_ENDINGS):
         return _job(path)
     if kind == "directory" and (network_in(fs, inside) or is_of_one_run(fs, inside)):
         return _run(path, fs, inside)
-    if kind == "file" and is_network(path):
+    if kind == "file" and is_network(path, store):
         return _model(path)
     return _data(path, options)
 

@@ -72,15 +72,21 @@ def _read(path_or_url: str) -> Network[Any]:
     )
 
 
-def is_network(path_or_url: str) -> bool:
+def is_network(path_or_url: str, storage_options: dict[str, Any] | None = None) -> bool:
     """Tell from its content whether a file is one that :func:`load` reads.
+
+    Parameters
+    ----------
+    path_or_url : str
+    storage_options : dict, optional
+        Handed to the file system.
 
     Raises
     ------
     SourceNotFoundError
         If there is no file.
     """
-    with open_input(path_or_url) as stream:
+    with open_input(path_or_url, storage_options=storage_options) as stream:
         return _format_of(stream) is not None
 
 

@@ -1,10 +1,13 @@
 """Iceberg tables by their URLs in a catalog."""
 
+import json
 import sys
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
+from daskdl.cli.main import main
 from daskdl.errors import (
     MissingExtraError,
     OptionError,
@@ -121,3 +124,16 @@ def test_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyiceberg", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'daskdl\[iceberg\]'"):
         open_path("iceberg://shop/db.sales", **PREDICT)
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_table_of_a_catalog_can_be_inspected():
+    result = CliRunner().invoke(main, ["inspect", "iceberg://shop/db.sales", "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["columns"] == {"x": "double"}
+
+
+def test_a_catalog_that_is_not_configured_is_said_by_inspect():
+    result = CliRunner().invoke(main, ["inspect", "iceberg://cafe/db.sales"])
+    assert result.exit_code == 2
+    assert "must be configured for the catalog 'cafe'" in result.stderr

@@ -4,14 +4,18 @@ import bz2
 import gzip
 import json
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
+from fsspec.implementations.memory import MemoryFileSystem
 
 from daskdl.cli.main import main
+from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.errors import OptionError
 
 CSV = "\ufeffid;x;name\n1;2.5;a\n2;;b\n"
 OTHER_CSV = "id,x\n1,2.5\n"
@@ -173,3 +177,41 @@ def test_a_foreign_codec_is_named(runner, tmp_path):
     (tmp_path / "part-00000.csv.lzo").write_bytes(b"x")
     result = runner.invoke(main, ["inspect", str(tmp_path), "--format", "csv"])
     assert "must be plain, or end in one of" in result.stderr
+
+
+class Locked(MemoryFileSystem):
+    """A store that opens with a password only."""
+
+    protocol = "locked"
+
+    def __init__(self, password=None, **options):
+        super().__init__(**options)
+        if password != "sesame":
+            raise OptionError("locked: password must be right, got another.")
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return super()._strip_protocol(path.replace("locked:", "memory:"))
+
+
+@pytest.fixture
+def locked_csv():
+    fsspec.register_implementation("locked", Locked, clobber=True)
+    with fsspec.open("memory://shelf/x.csv", "w") as out:
+        out.write(OTHER_CSV)
+    return "locked://shelf/x.csv"
+
+
+def test_options_of_the_store_open_it_at_the_first_look(inspected, locked_csv):
+    found = inspected(locked_csv, "--option", "storage_options={password: sesame}")
+    assert found[1]["columns"] == {"id": "number", "x": "number"}
+
+
+@pytest.mark.parametrize("url", ["nosuch://x/y", "delta:///x", "locked://shelf/x.csv"])
+@pytest.mark.usefixtures("locked_csv")
+def test_what_fit_refuses_is_refused_in_the_same_words(runner, url):
+    options = SourceOptions(require_labels=False)
+    with pytest.raises(OptionError) as refused:
+        open_source(url, options)
+    result = runner.invoke(main, ["inspect", url])
+    assert (result.exit_code, f"error: {refused.value}\n" in result.stderr) == (2, True)
