@@ -1,6 +1,7 @@
 """What the front ends do with a trained network: evaluate, score and predict."""
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -56,6 +57,7 @@ from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer, fitted_normalizer
+from daskdl.option_types import with_checked_types
 
 AGAIN = "Start it, and try again."
 DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
@@ -181,6 +183,7 @@ class ClusterInference(Generic[N]):
         scored = self._scored("score", data, [], batch_size=batch_size, **how)
         return scored.loss_sum / scored.examples
 
+    @with_checked_types
     def score_and_evaluate(
         self,
         data: Any,
@@ -354,9 +357,10 @@ class ClusterInference(Generic[N]):
             return labelled(data, predicted, wanted)
         return pairs_of(predicted)
 
+    @with_checked_types
     def save(
         self,
-        path_or_url: str,
+        path_or_url: str | os.PathLike[str],
         *,
         format: str | None = None,
         overwrite: bool = False,

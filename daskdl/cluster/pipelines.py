@@ -31,6 +31,7 @@ from daskdl.data.written_examples import write_parts
 from daskdl.dl4j.datasets.file_batches import plan_file_batches
 from daskdl.errors import OptionError
 from daskdl.nn.fitting.preparation import given_options
+from daskdl.option_types import with_checked_types
 
 __all__ = [
     "class_counts",
@@ -43,6 +44,7 @@ __all__ = [
 R = TypeVar("R")
 
 
+@with_checked_types
 def split(
     data: Any,
     fractions: Sequence[float],
@@ -103,6 +105,7 @@ def split(
     return split_source(source, ends, counts, seed=seed, stratify=stratify)
 
 
+@with_checked_types
 def class_counts(
     data: Any,
     *,
@@ -137,6 +140,7 @@ def class_counts(
     return ClassCounts(merge_counts(each), source.class_names)
 
 
+@with_checked_types
 def shuffled(
     data: Any,
     directory: str | os.PathLike[str],
@@ -209,6 +213,7 @@ def shuffled(
     return shuffled_source(source, scatter, joined, seed=seed)
 
 
+@with_checked_types
 def export_parquet(
     data: Any,
     path_or_url: str | os.PathLike[str],
@@ -283,6 +288,7 @@ def export_parquet(
         raise
 
 
+@with_checked_types
 def create_file_batches(
     directory: str | os.PathLike[str],
     path_or_url: str | os.PathLike[str],

@@ -5,10 +5,12 @@ from typing import Any
 
 from daskdl.data.files import open_input, write_output
 from daskdl.errors import DataError
+from daskdl.option_types import with_checked_types
 
 __all__ = ["read_text", "write_text"]
 
 
+@with_checked_types
 def read_text(
     path_or_url: str | os.PathLike[str],
     *,
@@ -54,6 +56,7 @@ def read_text(
         ) from error
 
 
+@with_checked_types
 def write_text(
     path_or_url: str | os.PathLike[str],
     text: str,

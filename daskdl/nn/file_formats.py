@@ -5,7 +5,7 @@ import posixpath
 from importlib.metadata import entry_points
 from typing import Any
 
-from daskdl.checks import check_one_of
+from daskdl.checks import check_one_of, check_type
 from daskdl.errors import MissingExtraError, OptionError
 
 __all__ = ["ENDINGS", "format_of_ending", "settled_format", "writer_of"]
@@ -76,10 +76,11 @@ def writer_of(who: str, path_or_url: str | os.PathLike[str], given: str | None) 
     Raises
     ------
     OptionError
-        If no such format is installed, or the ending is that of another.
+        If it is no path, no such format is installed, or the ending is that of another.
     MissingExtraError
         If the package itself is not installed.
     """
+    check_type(who, "path_or_url", path_or_url, str, os.PathLike)
     # By entry point: formats know networks, so networks must not know formats.
     known = {entry.name: entry for entry in entry_points(group="daskdl.formats")}
     if not known:

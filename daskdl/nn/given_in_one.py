@@ -7,6 +7,7 @@ from numbers import Number
 from typing import Any, TypeVar
 
 from daskdl.errors import OptionError
+from daskdl.option_types import check_option_types, hints_of
 
 __all__ = ["data_in_one", "refuse_pair"]
 
@@ -16,9 +17,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def data_in_one(function: F) -> F:
     """Let a function that takes data behind its network say how; a decorator.
 
+    Options that are not of the annotated types are refused.
+
     Of features and labels one after the other, as of options that have no names, Python
     says only that there are too many.
     """
+    hints = hints_of(function)
     parameters = inspect.signature(function).parameters.values()
     taken = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
 
@@ -32,6 +36,8 @@ def data_in_one(function: F) -> F:
                 f"{who}: must be called with {' and '.join(taken[1:])}, and options by "
                 f"name, got {len(args) - 1} arguments without one."
             )
+        whose = f"{type(args[0]).__name__}." if args else ""
+        check_option_types(f"{whose}{function.__name__}", options, hints)
         return function(*args, **options)
 
     return checked  # type: ignore[return-value]

@@ -337,6 +337,7 @@ class Network(StepNetwork[Conf]):
         found = predicted(self, listed)
         return found if self.n_outputs > 1 else found[0]
 
+    @data_in_one
     def score_examples(
         self,
         batch: Batch,
@@ -398,8 +399,7 @@ class Network(StepNetwork[Conf]):
             self._outputs(arrays)
             # Not the scores of the examples: some losses are of a whole minibatch.
             labels, masks = self._converter.labels(arrays)
-            averages = self.conf.mini_batch
-            loss = self._passes.loss(labels, masks, averages=averages)
+            loss = self._passes.loss(labels, masks, averages=self.conf.mini_batch)
         return loss + self._regularization_score()
 
     @overload
@@ -523,7 +523,7 @@ class Network(StepNetwork[Conf]):
 
     def save(
         self,
-        path_or_url: str,
+        path_or_url: str | os.PathLike[str],
         *,
         format: str | None = None,
         normalizer: NormalizerChoice = "own",
@@ -556,6 +556,7 @@ class Network(StepNetwork[Conf]):
         FormatError
             If the format has no word for something in the network.
         """
+        check_type("Network.save", "overwrite", overwrite, bool)
         writer = writer_of("Network.save", path_or_url, format)
         kept = chosen_normalizer("Network.save", self.normalizer, normalizer)
         with self.turns.turn:
@@ -586,8 +587,7 @@ class Network(StepNetwork[Conf]):
         Returns
         -------
         ndarray of shape (batch,) or (batch, time), or None
-            Of the last forward pass: the mask that counts in the loss of the first
-            output.
+            Of the last forward pass: the mask that counts in the first output's loss.
         """
         ignores = "evaluation_ignores_features_mask" in self.conf.quirks_of_dialect
         mask = None if ignores else self._passes.loss_mask()

@@ -29,6 +29,7 @@ from daskdl.errors import (
     OptionError,
     WorkerLostError,
 )
+from daskdl.option_types import with_checked_types
 from daskdl_bridge.spark import direct_sending
 from daskdl_bridge.spark.direct_inbox import (
     Inbox,
@@ -115,6 +116,7 @@ class DirectData:
         self.close()
 
 
+@with_checked_types
 def direct(
     frame: Any,
     client: Client,

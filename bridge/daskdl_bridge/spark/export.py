@@ -16,6 +16,7 @@ from typing import Any, Literal
 from daskdl.data.retries import BROKEN
 from daskdl.data.store import kind_of, remove
 from daskdl.errors import DataError, OptionError
+from daskdl.option_types import with_checked_types
 from daskdl_bridge.spark import rdd_blocks
 from daskdl_bridge.spark.directory import export_directory
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
@@ -88,6 +89,7 @@ class Export:
         self.delete_temp_files()
 
 
+@with_checked_types
 def export(
     data: Any,
     directory: str | None = None,

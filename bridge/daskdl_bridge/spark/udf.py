@@ -18,6 +18,7 @@ from daskdl.errors import OptionError
 from daskdl.formats.load import load
 from daskdl.nn.fitting.preparation import class_axes, options_for
 from daskdl.nn.loss_evaluations import INDEPENDENT_LOSSES
+from daskdl.option_types import with_checked_types
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
@@ -27,7 +28,10 @@ __all__ = ["is_binary", "predict_udf", "saved_bytes", "udf_of_bytes"]
 _BATCH = 1024
 
 
-def predict_udf(path_or_url: str, *, batch_size: int = _BATCH) -> Any:
+@with_checked_types
+def predict_udf(
+    path_or_url: str | os.PathLike[str], *, batch_size: int = _BATCH
+) -> Any:
     """Return a pandas UDF that predicts with a saved network.
 
     Each Python worker of Spark loads the network once. Executors need daskdl and
@@ -35,7 +39,7 @@ def predict_udf(path_or_url: str, *, batch_size: int = _BATCH) -> Any:
 
     Parameters
     ----------
-    path_or_url : str
+    path_or_url : str or path
         A file that the executors see, by daskdl or Deeplearning4j.
     batch_size : int
         Examples of one forward pass; affects speed only.
@@ -59,7 +63,7 @@ def predict_udf(path_or_url: str, *, batch_size: int = _BATCH) -> Any:
     With ``predict = daskdl.spark.predict_udf("hdfs:///models/digits.safetensors")``,
     ``frame.withColumn("scored", predict("features"))``.
     """
-    _check_one_output(load(path_or_url))
+    _check_one_output(load(os.fspath(path_or_url)))
     return _udf(_network_at, str(path_or_url), batch_size)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 from daskdl.checks import check_type
 from daskdl.data.sources.source import SourceOptions, opened_by
 from daskdl.errors import OptionError
+from daskdl.option_types import with_checked_types
 
 __all__ = ["list_paths"]
 
 _WHO = "list_paths"
 
 
+@with_checked_types
 def list_paths(
     path_or_url: str | os.PathLike[str],
     *,

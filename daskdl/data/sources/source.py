@@ -7,12 +7,19 @@ points of the group ``daskdl.sources``, so that other packages can add theirs.
 
 import importlib.metadata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
-from daskdl.checks import check_count, check_one_of, check_positive, check_whole, some
+from daskdl.checks import (
+    check_count,
+    check_one_of,
+    check_positive,
+    check_type,
+    check_whole,
+    some,
+)
 from daskdl.data.pre_processors.partition import pre_processed, pre_processors
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.sequence_options import (
@@ -24,6 +31,7 @@ from daskdl.data.sources.text_options import check_text_options
 from daskdl.data.sources.unused_options import refuse_for_open
 from daskdl.data.time_series import alignment_of
 from daskdl.errors import OptionError
+from daskdl.option_types import check_option_types
 
 __all__ = [
     "Columns",
@@ -35,6 +43,24 @@ __all__ = [
 
 Columns: TypeAlias = str | tuple[str, ...]
 """One column, or several that stand side by side."""
+
+# They may be given otherwise than they are kept, and are looked at one by one.
+_LOOKED_AT = frozenset(
+    {
+        "align",
+        "allow",
+        "element_class",
+        "features",
+        "features_mask",
+        "keep",
+        "key",
+        "label",
+        "labels_mask",
+        "loader",
+        "pre_processor",
+        "timestamp",
+    }
+)
 
 _HANDLING = ("error", "skip", "keep")
 
@@ -210,8 +236,15 @@ class SourceOptions:
         # YAML and JSON know lists only.
         for option in ("features", "label"):
             object.__setattr__(self, option, _as_columns(option, getattr(self, option)))
-        if self.feature_shape is not None:
-            object.__setattr__(self, "feature_shape", tuple(self.feature_shape))
+        for option in (
+            "feature_shape",
+            "n_classes",
+            "series_features",
+            "series_labels",
+        ):
+            if isinstance(getattr(self, option), list):
+                object.__setattr__(self, option, tuple(getattr(self, option)))
+        self._check_types()
         keep = None if self.keep is None else _one_or_more("keep", self.keep)
         keep = "all" if keep == ("all",) else keep
         object.__setattr__(self, "keep", keep)
@@ -248,6 +281,11 @@ class SourceOptions:
         """Return whether an input or output is a time series; None if nobody said."""
         flags: bool | tuple[bool, ...] | None = getattr(self, f"series_{group}")
         return flags[index] if isinstance(flags, tuple) else flags
+
+    def _check_types(self) -> None:
+        hints = {one.name: one.type for one in fields(self)}
+        plain = {name: getattr(self, name) for name in hints if name not in _LOOKED_AT}
+        check_option_types("SourceOptions", plain, hints)
 
     def _n_outputs(self) -> int:
         return len(self.n_classes) if isinstance(self.n_classes, tuple) else 1
@@ -372,6 +410,7 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
         If no source accepts the data, or an option means nothing for them.
     """
     options = SourceOptions() if options is None else options
+    check_type("open_source", "options", options, SourceOptions)
     if options.handle_invalid == "keep" and options.require_labels:
         raise OptionError(
             "open_source: handle_invalid must be 'error' or 'skip' for data with "
@@ -437,6 +476,8 @@ def _as_columns(option: str, value: Any) -> Columns | dict[str, Columns] | None:
     if isinstance(value, dict):
         if not value:
             raise OptionError(f"SourceOptions: {option} must not be an empty dict.")
+        for name in value:
+            check_type("SourceOptions", f"each name in {option}", name, str)
         return {name: _one_or_more(option, item) for name, item in value.items()}
     return None if value is None else _one_or_more(option, value)
 

@@ -22,12 +22,14 @@ from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import OptionError
 from daskdl.nn.fitting.preparation import given_options
+from daskdl.option_types import with_checked_types
 
 __all__ = ["export_datasets"]
 
 _WHO = "export_datasets"
 
 
+@with_checked_types
 def export_datasets(
     data: Any,
     path_or_url: str,

@@ -5,6 +5,7 @@ no updater state, no counters, no loss.
 """
 
 import json
+import os
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +23,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, fitted_normalizer
+from daskdl.option_types import with_checked_types
 
 __all__ = ["export_onnx", "to_model"]
 
@@ -32,9 +34,10 @@ _IR_VERSION = 8
 _MOST_BYTES = (1 << 31) - (1 << 20)
 
 
+@with_checked_types
 def export_onnx(
     network: Network[Any],
-    path_or_url: str,
+    path_or_url: str | os.PathLike[str],
     *,
     normalizer: NormalizerChoice = "own",
     overwrite: bool = False,

@@ -1,5 +1,6 @@
 """What the front ends refuse, and what they do without a cluster's help."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -118,8 +119,26 @@ def test_gradient_sharing_is_what_is_done_unless_told(front):
 
 @pytest.mark.parametrize("epochs", [0, -1, 1.5])
 def test_epochs_must_be_a_count(front, data, epochs):
-    with pytest.raises(OptionError, match="DaskMultiLayer: epochs must be a whole"):
+    with pytest.raises(OptionError, match=r"DaskMultiLayer.*: epochs must be a whole"):
         front.fit(data, epochs=epochs, batch_size=4)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "kind"),
+    [
+        ("key", 3, "a str, several strs or None"),
+        ("output", 5, "a str or None"),
+        ("output_format", 1, "a str or None"),
+        ("overwrite", "yes", "True or False"),
+        ("batch_size", 2.5, "a whole number"),
+    ],
+)
+def test_options_of_predictions_are_of_their_type(front, data, option, wrong, kind):
+    said = (
+        f"DaskMultiLayer.feed_forward_with_key: {option} must be {kind}, got {wrong!r}"
+    )
+    with pytest.raises(OptionError, match=re.escape(said)):
+        front.feed_forward_with_key(data, **{option: wrong})
 
 
 def test_data_that_are_no_minibatches_need_a_batch_size(front, data):

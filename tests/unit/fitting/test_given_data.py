@@ -93,7 +93,7 @@ def test_a_list_is_cut_anew_as_a_whole(network, examples):
         ({"epoch": 3}, "Did you mean 'epochs'"),
         ({"validation_data": 1}, "EvaluativeListener"),
         ({"options": {"label": "y"}}, "options must be a SourceOptions, got dict"),
-        ({"shuffle": "no"}, "shuffle must be a bool"),
+        ({"shuffle": "no"}, "shuffle must be True or False"),
     ],
 )
 def test_arguments_that_are_none_are_named(network, examples, wrong, hint):
