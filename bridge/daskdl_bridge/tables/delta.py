@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,6 +24,7 @@ from daskdl_bridge.tables.delta_log import (
     version_at,
 )
 from daskdl_bridge.tables.delta_user_types import has_user_types, replace_user_types
+from daskdl_bridge.tables.delta_vacuum import without_files
 from daskdl_bridge.tables.snapshot import DataFile, FindColumns, Snapshot
 
 __all__ = ["delta_snapshot"]
@@ -99,7 +102,10 @@ def _read(fs: Any, root: str, directory: str, options: SourceOptions) -> Snapsho
     _check_features(table.protocol(), url)
     if "deletionVectors" in _features(table):
         copy_deletion_vectors(fs, root, directory)
-    return _snapshot(table, url)
+    return replace(
+        _snapshot(table, url),
+        without_files=partial(without_files, fs, root, version, options),
+    )
 
 
 def _package(url: str) -> Any:

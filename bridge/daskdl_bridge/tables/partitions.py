@@ -9,7 +9,7 @@ import pyarrow as pa
 from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.summary import DataSummary
-from daskdl.errors import ColumnError, DataError
+from daskdl.errors import ColumnError, DataError, SourceNotFoundError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.class_names import class_names_of_schema
 from daskdl_bridge.readers.columns import (
@@ -55,6 +55,8 @@ def partitions_of(snapshot: Snapshot, options: SourceOptions) -> list[TableParti
     ColumnError
         If a column does not exist or cannot be used, or a file lacks one that must
         hold a value.
+    SourceNotFoundError
+        If a data file is gone; of a Delta table with the versions that can be read.
     CorruptFileError
         If a file is cut short or damaged, as far as its footer tells.
     """
@@ -67,7 +69,7 @@ def partitions_of(snapshot: Snapshot, options: SourceOptions) -> list[TableParti
     columns = resolve_columns(options, snapshot.types, table, has_structs=True)
     check_types(columns, snapshot.types, snapshot.url)
     columns = with_key_type(columns, [table], [snapshot.types])
-    footers, parts = read_footers(_parts(snapshot), options, "Parquet", read_footer)
+    footers, parts = _footers(snapshot, options)
     names = class_names_of_schema(snapshot.spark_schema, options)
     return [
         replace(partition, class_names=names)
@@ -78,8 +80,7 @@ def partitions_of(snapshot: Snapshot, options: SourceOptions) -> list[TableParti
 
 def summary_of(snapshot: Snapshot, options: SourceOptions) -> DataSummary:
     """Tell columns and rows of a snapshot; the footers of its files are read."""
-    parts = _parts(snapshot)
-    footers, _ = read_footers(parts, options, "Parquet", read_footer)
+    footers, _ = _footers(snapshot, options)
     held = [
         (file.url, footer.rows - (file.deleted.count if file.deleted else 0))
         for file, footer in zip(snapshot.files, footers, strict=True)
@@ -90,6 +91,17 @@ def summary_of(snapshot: Snapshot, options: SourceOptions) -> DataSummary:
         partition_columns=snapshot.partition_columns,
         parts=tuple(held),
     )
+
+
+def _footers(
+    snapshot: Snapshot, options: SourceOptions
+) -> tuple[list[Footer], list[Part]]:
+    try:
+        return read_footers(_parts(snapshot), options, "Parquet", read_footer)
+    except SourceNotFoundError as error:
+        if snapshot.without_files is None:
+            raise
+        raise SourceNotFoundError(snapshot.without_files()) from error
 
 
 def _parts(snapshot: Snapshot) -> list[Part]:

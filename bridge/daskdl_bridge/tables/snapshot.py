@@ -54,6 +54,8 @@ class Snapshot:
     spark_schema : str
         As JSON, with the attributes of columns that Spark ML left; empty if the table
         keeps none.
+    without_files : callable, optional
+        Returns what is to be said if data files are gone.
     """
 
     url: str
@@ -61,3 +63,4 @@ class Snapshot:
     files: tuple[DataFile, ...]
     partition_columns: tuple[str, ...] = ()
     spark_schema: str = ""
+    without_files: Callable[[], str] | None = None

@@ -8,11 +8,19 @@ import sys
 from datetime import datetime, timedelta, timezone
 
 import fsspec
+import pyarrow as pa
 import pytest
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.summary import summarize_data
-from daskdl.errors import ColumnError, DataError, MissingExtraError, OptionError
+from daskdl.errors import (
+    ColumnError,
+    DataError,
+    MissingExtraError,
+    OptionError,
+    SourceNotFoundError,
+)
+from daskdl_bridge.tables import delta_vacuum
 from tests.unit.bridge.table_files import open_path
 from tests.unit.bridge.table_samples import (
     MANIFEST,
@@ -23,7 +31,7 @@ from tests.unit.bridge.table_samples import (
     told_rows,
 )
 
-pytest.importorskip("deltalake", reason="needs deltalake")
+deltalake = pytest.importorskip("deltalake", reason="needs deltalake")
 
 SAMPLES = MANIFEST["delta"]
 VERSIONS = [(name, found) for name in SAMPLES for found in SAMPLES[name]]
@@ -271,3 +279,37 @@ def test_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'daskdl\[delta\]'"):
         column_of(path_of("changed"), "id")
+
+
+@pytest.fixture
+def vacuumed(tmp_path):
+    """Return a table whose first two versions have lost their files."""
+    path = str(tmp_path / "table")
+    for number in range(4):
+        rows = pa.table({"id": [float(number)]})
+        mode = "overwrite" if number == 2 else "append"
+        deltalake.write_deltalake(path, rows, mode=mode)
+    deltalake.DeltaTable(path).vacuum(
+        retention_hours=0, enforce_retention_duration=False, dry_run=False
+    )
+    return path
+
+
+@pytest.mark.parametrize("store", ["", "memory"])
+def test_a_version_that_was_vacuumed_is_named_with_those_that_can_be_read(
+    vacuumed, store
+):
+    path = vacuumed
+    if store:
+        path = "memory://vacuumed"
+        fsspec.filesystem("memory").put(vacuumed, "/vacuumed", recursive=True)
+    with pytest.raises(
+        SourceNotFoundError,
+        match=r"version 1 must still have .*'part-.*VACUUM.* read: 2 to 5\.$",
+    ):
+        open_path(path, version=1, **PREDICT)
+    assert len(open_path(path, version=2, **PREDICT).partitions) == 1
+
+
+def test_ranges_of_versions():
+    assert delta_vacuum._ranges([0, 2, 3, 4, 8, 9]) == "0, 2 to 4, 8 to 9"
