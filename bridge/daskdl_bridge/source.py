@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from daskdl.checks import some
@@ -14,6 +15,8 @@ from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.data.store import naming
 from daskdl.errors import DataError, OptionError
 from daskdl_bridge.listing import Part, list_parts
+from daskdl_bridge.readers import image_files
+from daskdl_bridge.readers.empty_folders import empty_folders
 from daskdl_bridge.readers.file_summary import type_in_words
 from daskdl_bridge.readers.formats import (
     FORMATS,
@@ -83,7 +86,7 @@ class PathSources:
             if snapshot is not None:
                 return _source(name, partitions_of(snapshot, options))
             parts, file_format = _listed(data, options)
-            partitions = _opened(file_format, parts, options)
+            partitions = _opened(data, file_format, parts, options)
         is_minibatches = file_format in MINIBATCH_FORMATS
         return _source(name, partitions, is_minibatches=is_minibatches)
 
@@ -135,9 +138,12 @@ class PathSources:
 
 
 def _opened(
-    file_format: str, parts: list[Part], options: SourceOptions
+    data: Any, file_format: str, parts: list[Part], options: SourceOptions
 ) -> Sequence[Partition]:
-    if not (options.label_from and options.require_labels and file_format != "image"):
+    if file_format == "image":
+        empty = partial(empty_folders, data, parts, options.storage_options)
+        return image_files.open_parts(parts, options, empty=empty)
+    if not (options.label_from and options.require_labels):
         return FORMATS[file_format](parts, options)
     # Labels are paths, which are no labels to anybody else.
     unlabelled = replace(options, label=None, require_labels=False)

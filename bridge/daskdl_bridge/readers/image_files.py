@@ -6,7 +6,7 @@ directory if nothing else is said. Many files make one partition.
 
 import itertools
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.text_options import PARENT
+from daskdl.errors import DataError
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
@@ -88,7 +89,12 @@ class ImageFilesReader(TableReader):
         return pa.table({name: pa.array(made[name], _TYPES[name]) for name in columns})
 
 
-def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
+def open_parts(
+    parts: Sequence[Part],
+    options: SourceOptions,
+    *,
+    empty: Callable[[], Iterable[str]] = tuple,
+) -> list[TablePartition]:
     """Make partitions of image files; none is read.
 
     Parameters
@@ -99,6 +105,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     options : SourceOptions
         Without other names, features are ``features`` and labels ``label``. With
         `label_from`, that tells the class.
+    empty : callable
+        Returns the names of classes without a file; asked for where directories name
+        the classes.
 
     Raises
     ------
@@ -112,7 +121,10 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     names: tuple[str, ...] = ()
     above = _directory_of(parts)
     if _LABEL in columns.all():
-        names = sorted_classes((part.url for part in parts), _label_from(options))
+        label_from = _label_from(options)
+        names = sorted_classes((part.url for part in parts), label_from)
+        more = empty() if label_from == PARENT else ()
+        names = tuple(sorted({*names, *more}))
     if columns.labels:
         parts = sorted(parts, key=lambda part: _drawn(part.url.removeprefix(above)))
     return [
@@ -166,7 +178,13 @@ def _content(file: Part, options: SourceOptions) -> bytes:
         naming_damaged_file(file.url, "image"),
         open_input(file.url, options.storage_options) as stream,
     ):
-        return bytes(stream.read(-1))
+        content = bytes(stream.read(-1))
+    if not content and options.handle_invalid == "error":
+        raise DataError(
+            f"{file.url}: an image must be there, the file is empty. Remove it, or "
+            "leave such rows out with handle_invalid='skip'."
+        )
+    return content
 
 
 def _label_from(options: SourceOptions) -> str:

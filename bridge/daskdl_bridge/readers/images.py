@@ -195,6 +195,8 @@ def _decode_encoded(column: Iterable[Any], place: ErrorLocation) -> NDArray[np.u
         ) from error
     images: list[NDArray[np.uint8]] = []
     for row, value in enumerate(column):
+        if not len(value.as_py()):
+            raise DataError(f"{place} must hold images, {place.row(row)} is empty.")
         try:
             with Image.open(io.BytesIO(value.as_py())) as image:
                 is_wide = _is_wide(image.mode)

@@ -316,8 +316,17 @@ class TableExamples:
 
     def _dtype(self, table: Any, names: Iterable[str]) -> np.dtype[Any]:
         """Return what the numbers of columns that stand side by side are cast to."""
-        stored = map(number_type, self._types(table, names))
+        stored = [number_type(kind) for kind in self._types(table, names)]
+        if len(stored) == 1 and self._holds_doubles(table, *names):
+            stored = [np.dtype(np.float64)]
         return float_type(self.options.dtype, stored)
+
+    def _holds_doubles(self, table: Any, name: str) -> bool:
+        """Tell whether a column is of bytes, 8 for each number that was announced."""
+        (kind,), n_features = self._types(table, [name]), self._n_features()
+        if not (table.num_rows and n_features and is_binary(kind)):
+            return False
+        return len(self._column(table, name)[0].as_py() or b"") == 8 * n_features
 
     def _mask(self, table: Any, name: str | None) -> NDArray[Any] | None:
         if name is None:

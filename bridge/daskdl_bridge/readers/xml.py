@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from daskdl.checks import did_you_mean, some
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, OptionError
 from daskdl_bridge.listing import Part
@@ -21,7 +22,7 @@ from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import open_plain
 from daskdl_bridge.readers.table_partitions import file_partitions
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
-from daskdl_bridge.readers.xml_rows import XmlRow, xml_rows
+from daskdl_bridge.readers.xml_rows import XmlRow, tags_in, xml_rows
 
 __all__ = ["XmlReader", "open_parts", "summarize_parts"]
 
@@ -129,7 +130,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     OptionError
         If `row_tag` is not given.
     ColumnError
-        If a column does not exist.
+        If a column does not exist, or no file has an element of `row_tag`.
     CorruptFileError, DataError
         See `daskdl_bridge.readers.xml_rows.xml_rows`, as far as the first rows.
     """
@@ -162,8 +163,24 @@ def _sampled(
             for name, cells in row.cells.items():
                 found.setdefault(name, []).append(cells)
         if found:
-            break
+            return found
+    _refuse_other_tags(parts, options)
     return found
+
+
+def _refuse_other_tags(parts: Sequence[Part], options: SourceOptions) -> None:
+    """Refuse files without a row that hold more than the element around rows."""
+    for part in parts[:_FILES_LOOKED_AT]:
+        if part.size == 0:
+            continue
+        with open_plain(part, _FORM, options.storage_options) as stream:
+            _, *within = tags_in(stream)
+        if within:
+            raise ColumnError(
+                f"{part.url}: row_tag must name an element of the file, got "
+                f"{options.row_tag!r}; there are {some(within)}."
+                f"{did_you_mean(options.row_tag, within)}"
+            )
 
 
 def _type(rows: list[list[str | None]], of_one: Any) -> Any:

@@ -12,9 +12,10 @@ from xml.parsers import expat
 
 from daskdl.errors import CorruptFileError, DataError
 
-__all__ = ["XmlRow", "xml_rows"]
+__all__ = ["XmlRow", "tags_in", "xml_rows"]
 
 _PIECE_BYTES = 64 << 10
+_PIECES_LOOKED_AT = 64
 # Of a row, and of what expat holds as it waits for the end of a tag.
 _MOST_BYTES = 128 << 20
 # Levels of elements within elements; expat holds each open tag.
@@ -82,6 +83,29 @@ def xml_rows(stream: Any, row_tag: str, name: str) -> Iterator[XmlRow]:
             return
         if fed - parser.CurrentByteIndex > _MOST_BYTES:
             raise handler.corrupt(f"a tag must have {_MOST_BYTES} bytes at most")
+
+
+def tags_in(stream: Any) -> dict[str, int]:
+    """Return how often each tag begins at the start of a file, by the first of each.
+
+    Parameters
+    ----------
+    stream : binary stream
+        At its start, of XML. Some MiB are looked at.
+    """
+    counts: dict[str, int] = {}
+    parser = expat.ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        counts[tag] = counts.get(tag, 0) + 1
+
+    parser.StartElementHandler = start
+    for _ in range(_PIECES_LOOKED_AT):
+        data = stream.read(_PIECE_BYTES)
+        parser.Parse(data, not data)
+        if not data:
+            break
+    return counts
 
 
 class _Handler:

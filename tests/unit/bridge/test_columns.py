@@ -251,3 +251,10 @@ def test_what_users_of_spark_write_is_answered_with_what_they_mean(
 def test_columns_that_make_no_sense_are_refused(path, options, message):
     with pytest.raises(OptionError, match=message):
         open_path(path, **options)
+
+
+def test_raw_doubles_in_bytes_keep_their_precision(tmp_path):
+    raw = np.array([1 + 2**-40, 2.0]).tobytes()
+    path = write_parquet(tmp_path / "x.parquet", {"x": [raw, raw]})
+    batch = load_one(path, features="x", n_features=2, require_labels=False)
+    assert batch.features[0].tolist() == [1 + 2**-40, 2.0]

@@ -199,3 +199,48 @@ def test_several_labels_are_refused(tmp_path):
 def test_a_mask_of_labels_is_refused():
     with pytest.raises(OptionError, match="labels_mask is for time series, and label"):
         SourceOptions(label_from="parent", labels_mask="m")
+
+
+def test_an_empty_file_is_named(tmp_path):
+    folder = write_images(tmp_path / "all", "a/1.png", "b/1.png")
+    (tmp_path / "all/a/2.png").touch()
+    with pytest.raises(DataError, match=r"a/2\.png: an image .* the file is empty"):
+        load_one(folder)
+
+
+def test_an_empty_file_can_be_left_out(tmp_path):
+    folder = write_images(tmp_path / "all", "a/1.png", "b/1.png")
+    (tmp_path / "all/a/2.png").touch()
+    assert len(load_one(folder, handle_invalid="skip").features) == 2
+
+
+def test_an_empty_image_of_a_table_is_told_as_such(tmp_path):
+    folder = write_images(tmp_path / "all", "a.png")
+    content = [(Path(folder) / "a.png").read_bytes(), b""]
+    path = write_parquet(tmp_path / "x.parquet", {"x": content})
+    with pytest.raises(DataError, match="must hold images, row 1 is empty"):
+        load_one(path, features="x", require_labels=False)
+
+
+def test_a_class_without_images_keeps_its_number(tmp_path):
+    folder = write_images(tmp_path / "all", "a/1.png", "c/1.png")
+    for name in ("b", "_hidden", "d"):
+        (tmp_path / "all" / name).mkdir()
+    (tmp_path / "all/d/.keep").touch()
+    source = open_path(folder)
+    assert source.class_names == ("a", "b", "c", "d")
+    batch = load_one(folder, n_classes=4, key="path")
+    classes = dict(zip(batch.keys.tolist(), batch.labels.argmax(axis=1), strict=True))
+    assert classes == {f"{folder}/a/1.png": 0, f"{folder}/c/1.png": 2}
+
+
+def test_what_is_beside_the_directory_that_was_given_is_no_class(tmp_path):
+    folder = write_images(tmp_path / "all", "a/1.png")
+    (tmp_path / "all/b").mkdir()
+    assert open_path(f"{folder}/a").class_names == ("a",)
+
+
+def test_classes_of_parts_below_count_together(tmp_path):
+    folder = write_images(tmp_path / "all", "train/a/1.png", "more/c/1.png")
+    (tmp_path / "all/train/b").mkdir()
+    assert open_path(folder).class_names == ("a", "b", "c")

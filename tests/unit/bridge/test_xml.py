@@ -53,9 +53,19 @@ def test_row_tag_must_be_given():
         open_path(XML, features="x")
 
 
-def test_another_row_tag_finds_no_example():
+def test_a_row_tag_that_is_not_there_is_told_with_those_that_are(tmp_path):
+    path = write(tmp_path / "x.xml", ROW % (1, 0))
+    with pytest.raises(
+        ColumnError,
+        match=r"row_tag must name .* got 'R'; there are 'r', 'x', 'label'\. Did .*'r'",
+    ):
+        open_path(path, **{**ROWS, "row_tag": "R"})
+
+
+def test_files_without_any_element_within_hold_no_example(tmp_path):
+    path = write(tmp_path / "x.xml")
     with pytest.raises(DataError, match="must hold at least one example, got none"):
-        open_path(XML, **{**HOW, "row_tag": "ROW"})
+        open_path(path, **ROWS)
 
 
 def test_compressed_files_are_read(tmp_path):
