@@ -311,7 +311,9 @@ class ClusterInference(Generic[N]):
             DataFrame of Spark comes back with columns of predictions behind its own, an
             RDD of pairs as one, all others as pairs, in which a network with several
             outputs has a tuple of arrays, and rows that are only kept have None.
-            With `output` the number of rows written, beside what ``keep`` names.
+            With `output` the number of rows written, beside what ``keep`` names. What a
+            network puts out is given as it is: of one sigmoid output the probability of
+            the second class, which stands in ``prediction``, and no class.
 
         Raises
         ------

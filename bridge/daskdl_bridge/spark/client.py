@@ -9,6 +9,7 @@ from typing import Any
 
 from distributed import Client
 
+from daskdl.checks import check_count
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.connect import connect as connected
 from daskdl_bridge.spark.running_clusters import running, session_key
@@ -49,9 +50,13 @@ def connect(session: Any, *, workers: int | None = None) -> Iterator[Client]:
 
     Raises
     ------
+    OptionError
+        If `workers` is no count.
     SchedulerUnreachableError
         If no scheduler answers at the address.
     """
+    if workers is not None:
+        check_count("connect", "workers", workers)
     with _opened(session, workers) as client, client.as_current():
         key = session_key(session)
         before = _OPEN.get(key)

@@ -65,15 +65,46 @@ def _keyed(item: Any) -> _Example:
             f"got {item!r:.200}."
         )
     key, features, *masks = item
-    arrays = _numbered("features", features)
-    if masks and masks[0] is not None:
-        arrays.update(_numbered("features_mask", masks[0]))
+    what = f"of the key {key!r:.200}"
+    mask = masks[0] if masks else None
+    # What a mask drops may be anything.
+    arrays = _numbers("features", features, what, are_finite=mask is None)
+    arrays.update(_numbers("features_mask", mask, what))
     return _pickled(key), arrays
 
 
 def _labelled(item: Any) -> _Example:
-    features, labels = item
-    return None, {**_numbered("features", features), **_numbered("labels", labels)}
+    if not isinstance(item, tuple) or len(item) != 2:
+        raise ValueError(
+            f"Spark RDD: elements must all be (features, labels), got {item!r:.200}."
+        )
+    what = f"of the element {item!r:.200}"
+    features = _numbers("features", item[0], what)
+    return None, {**features, **_numbers("labels", item[1], what)}
+
+
+def _numbers(
+    name: str, value: Any, what: str, *, are_finite: bool = True
+) -> dict[str, Any]:
+    """Return the arrays of an element, which hold numbers, or refuse it by its key."""
+    try:
+        arrays = _numbered(name, value)
+    except (TypeError, ValueError) as error:
+        # Lists of several lengths are no array.
+        raise ValueError(
+            f"Spark RDD: {name} {what} must be an array of numbers, got {error}."
+        ) from error
+    for array in arrays.values():
+        if array.dtype.kind not in "biuf":
+            raise ValueError(
+                f"Spark RDD: {name} {what} must be an array of numbers, got "
+                f"{array.dtype}: {value!r:.200}."
+            )
+        if are_finite and not np.isfinite(array).all():
+            raise ValueError(
+                f"Spark RDD: {name} {what} must be finite numbers, got {value!r:.200}."
+            )
+    return arrays
 
 
 def _blocks(items: Iterable[Any], read: Callable[[Any], _Example]) -> Iterator[_Row]:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from daskdl.cluster.inference import outputs_of
 from daskdl.cluster.prediction_columns import classes_of
 from daskdl.data.sources.source import SourceOptions, open_source
-from daskdl.errors import OptionError
+from daskdl.errors import DataError, OptionError
 from daskdl.formats.load import load
 from daskdl.nn.fitting.preparation import class_axes, options_for
 from daskdl.nn.loss_evaluations import INDEPENDENT_LOSSES
@@ -103,11 +104,24 @@ def _udf(
             # A single column comes without a tuple around it.
             columns = given if isinstance(given, tuple) else (given,)
             named = names or [f"column {number}" for number in range(len(columns))]
-            yield _predicted(
-                network, dict(zip(named, columns, strict=True)), batch_size
-            )
+            by_name = dict(zip(named, columns, strict=True))
+            with _telling_of_batches(len(columns[0])):
+                predicted = _predicted(network, by_name, batch_size)
+            yield predicted
 
     return pandas_udf(predict, "prediction double, probability array<double>")
+
+
+@contextmanager
+def _telling_of_batches(n_rows: int) -> Iterator[None]:
+    """Say in messages what their rows are counted in: Spark hands over some at once."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(
+            f"predict_udf: {error} Rows are counted from 0 within a batch of "
+            f"{n_rows} rows, as Spark hands them over."
+        ) from error
 
 
 def _predicted(network: Any, columns: dict[str, Any], batch_size: int) -> Any:

@@ -233,9 +233,9 @@ def prepare(
         settle_axis("fit", normalizer, network.inputs, network.outputs)
     how = scan_options(network, normalizer)
     each = (scan_here if source.in_memory else scan)(source.partitions, how)
-    facts = merge_facts(each, align=source.partitions[0].align)
-    if not facts.rows:
+    if not any(entry.rows for entry in each):
         raise DataError(f"{source.name}: must hold at least one example, got none.")
+    facts = merge_facts(each, align=source.partitions[0].align)
     _check_fits(network, source, facts, None)
     if unfitted is not None:
         unfitted.fit_statistics(facts.statistics or (), facts.label_statistics or ())

@@ -139,3 +139,41 @@ def test_exported_blocks_heed_nothing_of_tables(tmp_path, option):
     there = Export(str(tmp_path), "RDD", "examples", {})
     with pytest.raises(OptionError, match=f"got {option}='{value}'"):
         SparkSources().open(there, SourceOptions(**{option: value}))
+
+
+UNUSABLE = {
+    "a text": ("abc", "array of numbers"),
+    "lists of several lengths": ([[1.0], [1.0, 2.0]], "array of numbers"),
+    "an object": ([None, 1.0], "array of numbers, got object"),
+    "not finite": ([1.0, float("nan")], "finite numbers"),
+}
+
+
+@pytest.mark.parametrize(("features", "must"), UNUSABLE.values(), ids=UNUSABLE)
+def test_a_pair_that_cannot_be_used_is_named_by_its_key(features, must):
+    pairs = [("first", [1.0, 2.0]), ("row 7", features)]
+    with pytest.raises(
+        ValueError, match=f"features of the key 'row 7' must be .*{must}"
+    ):
+        list(rdd_blocks.rows_of_pairs(pairs))
+
+
+def test_what_a_mask_drops_may_be_anything():
+    pairs = [("a", [1.0, float("nan")], [1, 0])]
+    assert len(list(rdd_blocks.rows_of_pairs(pairs))) == 1
+
+
+@pytest.mark.parametrize(
+    ("element", "message"),
+    [
+        (
+            ([1.0], ["a"]),
+            r"labels of the element \(\[1.0\], \['a'\]\) must be an array",
+        ),
+        (([1.0],), r"must all be \(features, labels\), got \(\[1.0\],\)"),
+        (3, r"must all be \(features, labels\), got 3"),
+    ],
+)
+def test_an_example_that_cannot_be_used_is_shown(element, message):
+    with pytest.raises(ValueError, match=message):
+        list(rdd_blocks.rows_of_examples([element]))

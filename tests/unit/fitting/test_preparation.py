@@ -342,3 +342,8 @@ def test_names_that_the_network_has_stay(network, examples):
     data.label_names = ("cat", "dog", "emu")
     prepare(network, data, batch_size=2)
     assert network.class_names == ("x", "y", "z")
+
+
+def test_a_source_without_partitions_holds_no_example(network):
+    with pytest.raises(DataError, match="none: must hold at least one example, got"):
+        prepare(network, Source("none", ()), batch_size=2)
