@@ -330,7 +330,12 @@ class _ChunkGraphs:
                     "got one that was persisted on a cluster. Pass it as it was before "
                     "persist(); chunks that were loaded are kept anyway."
                 )
-        self.collections: tuple[Any, ...] = dask.optimize(*given)
+        # What dask.optimize makes of a frame lacks its filters, in dask 2026.8.
+        self.collections: tuple[Any, ...] = (
+            tuple(one.optimize() for one in given)
+            if all(hasattr(one, "optimize") for one in given)
+            else dask.optimize(*given)
+        )
         self._graph: dict[Hashable, Any] = {}
         for one in self.collections:
             self._graph.update(one.__dask_graph__())

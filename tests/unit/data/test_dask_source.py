@@ -250,3 +250,17 @@ def test_columns_that_are_not_there_are_refused(options, error, message):
     table = {"a": [1.0, 2.0], "y": [0.5, 1.5]}
     with pytest.raises(error, match=message):
         partitions(frame(table), **options)
+
+
+@pytest.mark.parametrize("form", ["memory", "csv", "parquet"])
+def test_filters_of_a_frame_are_kept(tmp_path, form):
+    table = pd.DataFrame({"x": [1.0, 3.0, 4.0], "y": [1, 0, 1], "z": [1, 2, 3]})
+    table.to_csv(tmp_path / "x.csv", index=False)
+    table.to_parquet(tmp_path / "x.parquet")
+    frame = {
+        "memory": lambda: dd.from_pandas(table, npartitions=1),
+        "csv": lambda: dd.read_csv(str(tmp_path / "x.csv")),
+        "parquet": lambda: dd.read_parquet(str(tmp_path / "x.parquet")),
+    }[form]()
+    loaded = load_all(frame[frame.x > 2], features="x", label="y")
+    assert np.concatenate([one.features for one in loaded]).tolist() == [[3.0], [4.0]]
