@@ -254,6 +254,8 @@ def test_columns_that_are_not_there_are_refused(options, error, message):
 
 @pytest.mark.parametrize("form", ["memory", "csv", "parquet"])
 def test_filters_of_a_frame_are_kept(tmp_path, form):
+    dd = pytest.importorskip("dask.dataframe", reason="frames need dask[dataframe]")
+    pd = pytest.importorskip("pandas", reason="frames need pandas")
     table = pd.DataFrame({"x": [1.0, 3.0, 4.0], "y": [1, 0, 1], "z": [1, 2, 3]})
     table.to_csv(tmp_path / "x.csv", index=False)
     table.to_parquet(tmp_path / "x.parquet")
