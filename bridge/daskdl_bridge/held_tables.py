@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from daskdl.data.sources.partition import Source
+from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, OptionError
@@ -59,8 +60,7 @@ class HeldTableSources:
                 f"HeldTableSources: format must be None for tables in memory, got "
                 f"{options.format!r}."
             )
-        heeded = ("align", "handle_invalid", "keep")
-        refuse_unused("HeldTableSources", "tables in memory", options, heeded)
+        refuse_unused("HeldTableSources", "tables in memory", options, TABLE_OPTIONS)
         table = _as_table(data, name)
         types = {field.name: field.type for field in table.schema}
         part = Part(url=name)

@@ -9,6 +9,7 @@ from typing import Any
 from daskdl.checks import some
 from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.summary import DataSummary
 from daskdl.data.sources.unused_options import refuse_unused
@@ -21,7 +22,6 @@ from daskdl_bridge.readers.file_summary import type_in_words
 from daskdl_bridge.readers.formats import (
     FORMATS,
     MINIBATCH_FORMATS,
-    OF_TABLES,
     OPTIONS_OF_FORMAT,
     SUMMARIES,
     format_of,
@@ -191,7 +191,7 @@ def _check_format(data: Any, table_format: str, options: SourceOptions) -> None:
             f"{options.format!r}: the path is a table, and only its log tells which "
             "rows count."
         )
-    heeded = (*OPTIONS_OF_TABLE[table_format], *OF_TABLES)
+    heeded = (*OPTIONS_OF_TABLE[table_format], *TABLE_OPTIONS)
     refuse_unused(_name(data), f"{table_format} tables", options, heeded)
 
 

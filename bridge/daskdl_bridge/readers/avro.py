@@ -96,7 +96,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
                 f"{parts[0].url}: column {name!r} must not be a map, nor a union of "
                 "several types, nor hold one. Have it written as another type."
             )
-    check_types(columns, types, parts[0].url)
+    check_types(columns, types, parts[0].url, options)
     columns = with_key_type(columns, parts, [types])
     reader = AvroReader(tuple((n, types[n]) for n in columns.all() if n in types))
     return span_partitions(parts, reader, columns, options)

@@ -11,7 +11,7 @@ from daskdl.checks import did_you_mean, some
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, DataError, OptionError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.arrays import innermost, is_number
+from daskdl_bridge.readers.arrays import innermost, is_list, is_number
 from daskdl_bridge.readers.images import is_binary, is_image_struct
 from daskdl_bridge.readers.nested import column_holding, type_of
 from daskdl_bridge.readers.vectors import is_vector
@@ -165,7 +165,7 @@ def resolve_columns(
         nested = {name: one for name, one in held.items() if one not in (None, name)}
         columns = replace(columns, nested=nested)
     check_exist(columns.stored(), available, who, elsewhere)
-    check_types(columns, part.types, who)
+    check_types(columns, part.types, who, options)
     return columns
 
 
@@ -227,7 +227,9 @@ def refuse_missing(columns: ExampleColumns, missing: Iterable[str], who: str) ->
             )
 
 
-def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> None:
+def check_types(
+    columns: ExampleColumns, types: Mapping[str, Any], who: str, options: SourceOptions
+) -> None:
     """Refuse a column whose type cannot become numbers, or lacks a field.
 
     Parameters
@@ -238,6 +240,8 @@ def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> 
         Stored columns; those not in it are not checked.
     who : str
         For messages: a path.
+    options : SourceOptions
+        With `align`, features must be arrays.
 
     Raises
     ------
@@ -256,6 +260,23 @@ def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> 
             raise ColumnError(
                 f"{who}: column {name!r} must hold numbers, arrays of numbers, "
                 f"vectors, bytes or images, got {found}.{hint}"
+            )
+    if options.align is None:
+        return
+    for index, group in enumerate(columns.features):
+        if options.is_series("features", index) is not False:
+            _check_series(columns, group, types, who)
+
+
+def _check_series(
+    columns: ExampleColumns, group: Iterable[str], types: Mapping[str, Any], who: str
+) -> None:
+    for name in group:
+        found = type_of(name, types) if columns.holding(name) in types else None
+        if found is not None and not is_list(found):
+            raise ColumnError(
+                f"{who}: column {name!r} must hold arrays of time steps, got {found}. "
+                "Leave out align for what is no time series."
             )
 
 

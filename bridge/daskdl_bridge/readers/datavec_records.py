@@ -5,7 +5,7 @@ The numbers are the order of DataVec's ``WritableType``.
 """
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from daskdl.dl4j.arrays.nd4j import read_array
 from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl_bridge.readers.types_of_rows import types_of_rows
 from daskdl_bridge.readers.vints import take_vint
 
 __all__ = ["RECORD_WRITABLE", "decode_record", "record_types"]
@@ -54,13 +55,16 @@ def decode_record(data: bytes, name: str) -> list[Any]:
     return values
 
 
-def record_types(values: list[Any]) -> dict[str, Any]:
-    """Return names and Arrow types of the columns that records like one have.
+def record_types(records: Iterable[list[Any]]) -> dict[str, Any]:
+    """Return names and Arrow types of the columns that the first records tell.
 
     Names are those that Spark gives columns without any: ``_c0``, ``_c1`` and so on.
     Whole numbers are of 64 bits, whatever they were stored as, and so are others.
     """
-    return {f"_c{index}": _arrow_type(value) for index, value in enumerate(values)}
+    return types_of_rows(
+        {f"_c{index}": _arrow_type(value) for index, value in enumerate(values)}
+        for values in records
+    )
 
 
 def _arrow_type(value: Any) -> Any:

@@ -120,7 +120,7 @@ def settled_columns(
         _check_case(missing, here, part.url)
         if footer.rows and options.handle_invalid == "error":
             refuse_missing(columns, missing, part.url)
-        check_types(columns, footer.types, part.url)
+        check_types(columns, footer.types, part.url, options)
         settled.append(_with_nulls(part, {name: everywhere[name] for name in missing}))
     columns = with_key_type(columns, parts, [footer.types for footer in footers])
     return columns, settled

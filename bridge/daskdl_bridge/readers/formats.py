@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from daskdl.checks import check_one_of, some
 from daskdl.data.sources.partition import Partition
+from daskdl.data.sources.row_options import ROW_OPTIONS, TABLE_OPTIONS
 from daskdl.data.sources.sequence_options import SEQUENCE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.text_options import TEXT_OPTIONS
@@ -37,18 +38,12 @@ from daskdl_bridge.readers.lines import ENDINGS
 __all__ = [
     "FORMATS",
     "MINIBATCH_FORMATS",
-    "OF_TABLES",
     "OPTIONS_OF_FORMAT",
     "SUMMARIES",
     "format_of",
 ]
 
 OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partition]]
-
-_OF_ROWS = ("handle_invalid", "keep")
-
-OF_TABLES = ("align", *_OF_ROWS)
-"""Options of tables whose columns may hold arrays."""
 
 FORMATS: Mapping[str, OpenParts] = MappingProxyType(
     {
@@ -91,17 +86,17 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
 
 OPTIONS_OF_FORMAT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "avro": ("label_from", *OF_TABLES),
-        "csv": (*TEXT_OPTIONS, *_OF_ROWS),
-        "image": ("label_from", *_OF_ROWS),
-        "json": ("encoding", "multi_line", "merge_schema", *OF_TABLES),
-        "libsvm": _OF_ROWS,
-        "orc": ("label_from", "merge_schema", *OF_TABLES),
-        "parquet": ("label_from", "merge_schema", *OF_TABLES),
-        "sequence_file": (*SEQUENCE_OPTIONS, *OF_TABLES),
-        "text": ("encoding", "pattern", *_OF_ROWS),
-        "tfrecord": OF_TABLES,
-        "xml": ("row_tag", *OF_TABLES),
+        "avro": ("label_from", *TABLE_OPTIONS),
+        "csv": (*TEXT_OPTIONS, *ROW_OPTIONS),
+        "image": ("label_from", *ROW_OPTIONS),
+        "json": ("encoding", "multi_line", "merge_schema", *TABLE_OPTIONS),
+        "libsvm": ROW_OPTIONS,
+        "orc": ("label_from", "merge_schema", *TABLE_OPTIONS),
+        "parquet": ("label_from", "merge_schema", *TABLE_OPTIONS),
+        "sequence_file": (*SEQUENCE_OPTIONS, *TABLE_OPTIONS),
+        "text": ("encoding", "pattern", *ROW_OPTIONS),
+        "tfrecord": TABLE_OPTIONS,
+        "xml": ("row_tag", *TABLE_OPTIONS),
     }
 )
 """Name of a format to the options of its own that it heeds; others heed none."""

@@ -107,7 +107,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
             "tell all of theirs, got 'all'."
         )
     part, columns, types = _resolved(parts, options)
-    check_types(columns, types, part.url)
+    check_types(columns, types, part.url, options)
     # Numbers that were whole where they were sampled need not be so everywhere.
     for name in columns.numeric():
         if type_of(name, types) == pa.int64():

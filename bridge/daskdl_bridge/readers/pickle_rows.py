@@ -3,7 +3,7 @@
 import datetime
 import decimal
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from daskdl.errors import ColumnError, DataError
 from daskdl_bridge.readers.java_arrays import byte_arrays
 from daskdl_bridge.readers.pickled_classes import LabeledPoint, PickledArray, Vector
 from daskdl_bridge.readers.pickles import load_pickle
+from daskdl_bridge.readers.types_of_rows import fits, types_of_rows
 from daskdl_bridge.readers.vectors import VECTOR
 
 __all__ = ["array_of_pickled", "columns_of_pickles", "pickle_types"]
@@ -30,16 +31,14 @@ _INSTANT, _WALL_CLOCK = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
 def pickle_types(
-    value: bytes, name: str, allow: Collection[str] = ()
+    records: Sequence[tuple[bytes, str]], allow: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return names and Arrow types of the columns that the first object tells.
+    """Return names and Arrow types of the columns that the first objects tell.
 
     Parameters
     ----------
-    value : bytes
-        Of the first record.
-    name : str
-        Of that record, for messages.
+    records : sequence of (bytes, str)
+        Values of the first records, at least one, and what messages call each.
     allow : collection of str
         See `daskdl_bridge.readers.pickles.load_pickle`.
 
@@ -49,20 +48,29 @@ def pickle_types(
         A pair of which the second is an array, a list, a vector or bytes has ``key``
         and ``value``, one whose second has columns of its own ``key`` and those, any
         other tuple ``_c0``, ``_c1`` and so on; a labelled point has ``label`` and
-        ``features``, a dict or row its names. Else there is ``value``.
+        ``features``, a dict or row its names. Else there is ``value``. What is null
+        in the first object is as in the first one that tells.
 
     Raises
     ------
     DataError
-        If there is no object, or one that is no example.
+        If there is no object, or the first is no example.
     CorruptFileError
         If the record is damaged.
     """
-    first = next(_objects(value, name, allow), None)
-    if first is None:
-        raise DataError(f"{name}: must hold an object, got none.")
-    row = _named(first)
-    types = {n: _arrow_type(one) for n, one in row.items()}
+    types = types_of_rows(
+        _types_of_object(one, name)
+        for value, name in records
+        for one in _objects(value, name, allow)
+    )
+    if not types:
+        raise DataError(f"{records[0][1]}: must hold an object, got none.")
+    return types
+
+
+def _types_of_object(one: Any, name: str) -> dict[str, Any]:
+    row = _named(one)
+    types = {n: _arrow_type(value) for n, value in row.items()}
     for column, kind in types.items():
         if kind is None:
             raise _no_value(name, column, row[column])
@@ -108,7 +116,7 @@ def columns_of_pickles(
             )
         for column in columns:
             kind = _arrow_type(row[column])
-            if not _fits(kind, types[column]):
+            if kind is None or not fits(kind, types[column]):
                 raise ColumnError(
                     f"{name}: column {column!r} must hold {types[column]} as in the "
                     f"first object, object {index} has {_in_words(row[column])}."
@@ -185,18 +193,12 @@ def _arrow_type(value: Any, n_axes: int = 0) -> Any:
 
 
 def _list_type(values: Any, n_axes: int) -> Any:
-    kind = _arrow_type(values[0], n_axes + 1) if values else pa.float64()
-    if kind is None or isinstance(values[0] if values else None, PickledArray | Vector):
+    first = next((value for value in values if value is not None), None)
+    kind = _arrow_type(first, n_axes + 1)
+    if kind is None or isinstance(first, PickledArray | Vector):
         return None
     # Where one list begins with a whole number, another does not.
     return pa.list_(pa.float64() if kind == pa.int64() else kind)
-
-
-def _fits(kind: Any, expected: Any) -> bool:
-    if kind is None:
-        return False
-    is_whole = kind == pa.int64() and expected == pa.float64()
-    return bool(kind == expected or is_whole or pa.types.is_null(kind))
 
 
 def _plain(value: Any) -> Any:

@@ -7,11 +7,13 @@ those are the rows.
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from daskdl.data.blocks import BLOCK_BYTES
+from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, CorruptFileError, DataError
@@ -56,7 +58,9 @@ _RECORD_BYTES = 100
 _OBJECT_CLASSES = (NULL_WRITABLE, BYTES_WRITABLE)
 _LENGTH_BYTES = 4
 
-# Spark writes a file without records for each partition without any.
+# Records that are looked at to learn the types of columns, as far as their first ones
+# are null, and files: Spark writes one for each partition, also where that is empty.
+_SAMPLED_RECORDS = 100
 _FILES_LOOKED_AT = 100
 
 
@@ -158,7 +162,7 @@ class SequenceReader(TableReader):
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
-    """Make partitions of SequenceFiles; the first record tells the columns.
+    """Make partitions of SequenceFiles; the first records tell the columns.
 
     Parameters
     ----------
@@ -177,7 +181,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a column's class is none that can be read, or values are objects of Java, or
         pickles of others than examples.
     CorruptFileError
-        If the first file is damaged, as far as its first record.
+        If the first file is damaged, as far as its first records.
     """
     parts = _without_indices(parts)
     reader = _reader(parts, options)
@@ -187,13 +191,13 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     for name in columns.all():
         if name not in types and name not in parts[0].types:
             raise _unknown_class(reader, name, parts[0])
-    check_types(columns, types, parts[0].url)
+    check_types(columns, types, parts[0].url, options)
     columns = with_key_type(columns, parts, [types])
     return span_partitions(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
-    """Tell the columns of SequenceFiles by the first record."""
+    """Tell the columns of SequenceFiles by the first records."""
     reader = _reader(_without_indices(parts), options)
     types = {name: type_in_words(kind) for name, kind in reader.types}
     for name in (_KEY, _VALUE):
@@ -213,33 +217,33 @@ def _without_indices(parts: Sequence[Part]) -> list[Part]:
 
 
 def _reader(parts: Sequence[Part], options: SourceOptions) -> SequenceReader:
-    """Make the reader of all files from the first record that there is."""
+    """Make the reader of all files from the first records that there are."""
     for part in parts[:_FILES_LOOKED_AT]:
         with (
             naming_damaged_file(part.url, _FORM),
             open_input(part.url, options.storage_options) as stream,
         ):
             file = SequenceFile(stream, part.url)
-            first = next(file.records(), None)
+            sampled = next(_gathered(islice(file.records(), _SAMPLED_RECORDS)), [])
         header = file.header
         classes = (header.key_class, header.value_class)
         # Those of other classes tell their columns without a record.
         tells = header.value_class != RECORD_WRITABLE and classes != _OBJECT_CLASSES
-        if first is not None or tells:
+        if sampled or tells:
             break
     # Where all files are empty, nobody knows whether they would hold pickles.
-    heeded: tuple[str, ...] = ("allow",) if classes == _OBJECT_CLASSES else ()
+    heeded = TABLE_OPTIONS
+    heeded += ("allow",) if classes == _OBJECT_CLASSES else ()
     heeded += ("element_class",) if ARRAY_WRITABLE in classes else ()
-    if first is not None and _is_of_objects(classes, first[2]):
+    if sampled and _is_of_objects(classes, sampled[0][2]):
         refuse_unused(part.url, "pickle files", options, heeded)
-        types = pickle_types(
-            _objects_of(first, part), _place(part, first), options.allow
-        )
+        values = [(_objects_of(one, part), _place(part, one)) for one in sampled]
+        types = pickle_types(values, options.allow)
         return SequenceReader(
             *classes, tuple(types.items()), holds_pickles=True, allow=options.allow
         )
     refuse_unused(part.url, f"pairs of {' and '.join(classes)}", options, heeded)
-    types = _types(classes, first, part, options.element_class)
+    types = _types(classes, sampled, part, options.element_class)
     return SequenceReader(
         *classes, tuple(types.items()), element_class=options.element_class
     )
@@ -263,7 +267,7 @@ def _objects_of(record: Record, part: Part) -> bytes:
 
 def _types(
     classes: tuple[str, str],
-    first: Record | None,
+    sampled: list[Record],
     part: Part,
     element_class: str | None,
 ) -> dict[str, Any]:
@@ -273,8 +277,10 @@ def _types(
         writable = _writable(class_name, element_class)
         if writable is not None:
             types[name] = writable.arrow_type
-    if classes[1] == RECORD_WRITABLE and first is not None:
-        types |= record_types(decode_record(first[2], _place(part, first)))
+    if classes[1] == RECORD_WRITABLE:
+        types |= record_types(
+            decode_record(one[2], _place(part, one)) for one in sampled
+        )
     return types
 
 

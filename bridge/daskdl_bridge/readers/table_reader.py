@@ -190,7 +190,9 @@ class TablePartition(Partition):
         """Refuse a table whose columns cannot be used."""
         check_exist(self._stored(), table.column_names, self.part.url)
         kinds = {field.name: field.type for field in table.schema}
-        check_types(self.columns, {**kinds, **self.part.types}, self.part.url)
+        check_types(
+            self.columns, {**kinds, **self.part.types}, self.part.url, self.options
+        )
 
     def _examples(self, done: int) -> TableExamples:
         """Return what makes examples of rows that come behind some others."""

@@ -163,7 +163,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     pattern = _pattern(options)
     columns = resolve_columns(options, _names(pattern), parts[0])
     if pattern is None:
-        check_types(columns, {_VALUE: pa.string()}, parts[0].url)
+        check_types(columns, {_VALUE: pa.string()}, parts[0].url, options)
     numeric = set(columns.numeric())
     types = {
         name: pa.float64() if name in numeric else pa.string() for name in columns.all()

@@ -108,7 +108,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     """
     types = _types(parts, options)
     columns = resolve_columns(options, types, parts[0])
-    check_types(columns, types, parts[0].url)
+    check_types(columns, types, parts[0].url, options)
     columns = with_key_type(columns, parts, [types])
     reader = TfrecordReader(tuple((n, types[n]) for n in columns.all() if n in types))
     return file_partitions(parts, reader, columns, options)

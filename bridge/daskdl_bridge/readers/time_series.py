@@ -45,13 +45,8 @@ def decode_series(
     DataError
         If a row or a step is null, a row has no step, or steps differ in their width.
     ColumnError
-        If the column holds something else.
+        If steps hold something else.
     """
-    if not is_list(column.type):
-        raise ColumnError(
-            f"{place} must hold arrays of time steps, got {column.type}. Leave out "
-            "align for what is no time series."
-        )
     place.refuse_nulls(as_numpy(column.is_null()))
     lengths = np.asarray(as_numpy(pc.list_value_length(column)), np.int64)
     is_empty = lengths == 0

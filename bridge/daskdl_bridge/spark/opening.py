@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from daskdl.data.sources.partition import Source
+from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import OptionError
@@ -20,7 +21,7 @@ from daskdl_bridge.spark.returned import ReturnedFrame, ReturnedPairs
 __all__ = ["opened", "returned"]
 
 _OF_ALL = ("export_directory",)
-_OF_FRAMES = (*_OF_ALL, "align", "handle_invalid", "keep")
+_OF_FRAMES = (*_OF_ALL, *TABLE_OPTIONS)
 
 _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 

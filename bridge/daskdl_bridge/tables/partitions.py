@@ -67,7 +67,7 @@ def partitions_of(snapshot: Snapshot, options: SourceOptions) -> list[TableParti
         )
     table = Part(url=snapshot.url)
     columns = resolve_columns(options, snapshot.types, table, has_structs=True)
-    check_types(columns, snapshot.types, snapshot.url)
+    check_types(columns, snapshot.types, snapshot.url, options)
     columns = with_key_type(columns, [table], [snapshot.types])
     footers, parts = _footers(snapshot, options)
     names = class_names_of_schema(snapshot.spark_schema, options)
@@ -122,7 +122,7 @@ def _of_file(
 ) -> list[TablePartition]:
     stored = file.find_columns(footer.metadata.schema.to_arrow_schema())
     here = _types_here(footer, stored)
-    check_types(columns, here, part.url)
+    check_types(columns, here, part.url, options)
     _check_nested(columns, here, snapshot.types, part.url)
     known = {name: file.values[name] for name in file.values if name not in stored}
     named = columns.stored()

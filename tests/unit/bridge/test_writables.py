@@ -99,7 +99,7 @@ def test_arrays_of_a_record_are_flat():
 
 def test_columns_of_records_have_the_types_of_their_values():
     values = [True, 1, 0.5, "a", np.zeros(2, np.float32), None]
-    assert record_types(values) == {
+    assert record_types([values]) == {
         "_c0": pa.bool_(),
         "_c1": pa.int64(),
         "_c2": pa.float64(),
