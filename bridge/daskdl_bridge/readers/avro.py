@@ -13,10 +13,18 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, MissingExtraError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.avro_file import AvroBlock, AvroFile
-from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
+from daskdl_bridge.readers.avro_schema import AvroSchema
+from daskdl_bridge.readers.columns import (
+    ExampleColumns,
+    check_exist,
+    check_fields,
+    check_types,
+    resolve_columns,
+)
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
 from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.nested import type_of
 from daskdl_bridge.readers.table_partitions import span_partitions
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.storage import open_input
@@ -39,9 +47,12 @@ class AvroReader(TableReader):
     ----------
     types : tuple of (str, pyarrow.DataType)
         Of the columns, as the first file has them.
+    columns : ExampleColumns
+        What is made of them.
     """
 
     types: tuple[tuple[str, Any], ...]
+    columns: ExampleColumns
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
@@ -55,6 +66,7 @@ class AvroReader(TableReader):
         ):
             file = AvroFile(stream, part.url)
             check_exist(columns, list(file.schema.types), part.url)
+            check_fields(self.columns, _known(file.schema.reachable), part.url)
             held: list[Any] = []
             is_empty = True
             for block in file.blocks(part.span):
@@ -87,18 +99,22 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If fastavro is not installed.
     """
     _fastavro()
-    found = _types(parts[0], options)
-    columns = resolve_columns(options, found, parts[0])
-    types = {name: kind for name, kind in found.items() if kind is not None}
+    schema = _schema(parts[0], options)
+    columns = resolve_columns(options, schema.types, parts[0], has_structs=True)
     for name in columns.all():
-        if name not in types and name not in parts[0].types:
+        # Of what is named as a whole, nothing may be left out.
+        found = schema.reachable if name in columns.nested else schema.types
+        if type_of(name, {**found, **parts[0].types}) is None:
             raise ColumnError(
-                f"{parts[0].url}: column {name!r} must not be a map, nor a union of "
-                "several types, nor hold one. Have it written as another type."
+                f"{parts[0].url}: column {name!r} must be there, and not be a map, nor "
+                "a union of several types, nor hold one. Have it written as another "
+                "type."
             )
+    types = _known(schema.reachable)
     check_types(columns, types, parts[0].url, options)
     columns = with_key_type(columns, parts, [types])
-    reader = AvroReader(tuple((n, types[n]) for n in columns.all() if n in types))
+    stored = tuple((name, types[name]) for name in columns.stored() if name in types)
+    reader = AvroReader(stored, columns)
     return span_partitions(parts, reader, columns, options)
 
 
@@ -106,17 +122,21 @@ def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummar
     """Tell the columns of Avro files by the header of the first."""
     types = {
         name: _UNREADABLE if kind is None else type_in_words(kind)
-        for name, kind in _types(parts[0], options).items()
+        for name, kind in _schema(parts[0], options).types.items()
     }
     return FileSummary(types=types, rows=[None] * len(parts))
 
 
-def _types(part: Part, options: SourceOptions) -> dict[str, Any]:
+def _schema(part: Part, options: SourceOptions) -> AvroSchema:
     with (
         naming_damaged_file(part.url, _FORM),
         open_input(part.url, options.storage_options) as stream,
     ):
-        return AvroFile(stream, part.url).schema.types
+        return AvroFile(stream, part.url).schema
+
+
+def _known(types: dict[str, Any]) -> dict[str, Any]:
+    return {name: kind for name, kind in types.items() if kind is not None}
 
 
 def _fastavro() -> Any:

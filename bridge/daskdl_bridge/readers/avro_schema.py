@@ -54,11 +54,14 @@ class AvroSchema:
     ----------
     types : dict of str to (pyarrow.DataType or None)
         Of all columns; None where a column is of no type that can be read.
+    reachable : dict of str to (pyarrow.DataType or None)
+        Likewise, but records without those of their fields that cannot be read.
     plain : schema as fastavro takes it
         Without logical types.
     """
 
     types: dict[str, Any]
+    reachable: dict[str, Any]
     plain: Any
 
 
@@ -74,14 +77,21 @@ class _Kind:
         Without logical types.
     is_empty : bool
         Whether its values may take no byte.
-    fields : dict of str to (pyarrow.DataType or None)
-        Of a record.
+    fields : dict of str to _Kind
+        Of a record, or of a union of one with null.
     """
 
     arrow: Any
     plain: Any
     is_empty: bool = False
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: "dict[str, _Kind]" = field(default_factory=dict)
+
+    @property
+    def reachable(self) -> Any:
+        """The type without those fields that cannot be read, None if none can."""
+        found = [(name, one.reachable) for name, one in self.fields.items()]
+        known = [(name, kind) for name, kind in found if kind is not None]
+        return pa.struct(known) if known else self.arrow
 
 
 def read_schema(text: bytes, name: str) -> AvroSchema:
@@ -123,7 +133,11 @@ def read_schema(text: bytes, name: str) -> AvroSchema:
             f"{name}: must hold records, got {str(schema)[:40]!r}. Have them written "
             "as records with fields."
         )
-    return AvroSchema(found.fields, found.plain)
+    return AvroSchema(
+        {name: one.arrow for name, one in found.fields.items()},
+        {name: one.reachable for name, one in found.fields.items()},
+        found.plain,
+    )
 
 
 @dataclass
@@ -162,13 +176,15 @@ class _Types:
                 f"{self.name}: types must not hold themselves, {name!r} does. Have it "
                 "written without."
             )
-        return _Kind(found.arrow, full, found.is_empty)
+        return _Kind(found.arrow, full, found.is_empty, found.fields)
 
     def _union(self, branches: list[Any], namespace: str, depth: int) -> _Kind:
         kinds = [self.kind(one, namespace, depth + 1) for one in branches]
-        arrow = {one.arrow for one in kinds if one.plain != "null"}
+        others = [one for one in kinds if one.plain != "null"]
+        arrow = {one.arrow for one in others}
         single = arrow.pop() if len(arrow) == 1 else _WIDER.get(frozenset(arrow))
-        return _Kind(single, [one.plain for one in kinds])
+        fields = others[0].fields if len(others) == 1 else {}
+        return _Kind(single, [one.plain for one in kinds], fields=fields)
 
     def _record(self, schema: Any, namespace: str, depth: int) -> _Kind:
         full, namespace = _named(schema, namespace)
@@ -179,11 +195,12 @@ class _Types:
         }
         if len(kinds) < len(schema["fields"]):
             raise ValueError(f"two fields of {full!r} have the same name")
-        fields = {str(name): one.arrow for name, one in kinds.items()}
-        is_known = kinds and None not in fields.values()
+        fields = {str(name): one for name, one in kinds.items()}
+        arrow = [(name, one.arrow) for name, one in fields.items()]
+        is_known = arrow and None not in dict(arrow).values()
         plain = [{"name": name, "type": one.plain} for name, one in kinds.items()]
         found = _Kind(
-            pa.struct(list(fields.items())) if is_known else None,
+            pa.struct(arrow) if is_known else None,
             {"type": "record", "name": full, "fields": plain},
             all(one.is_empty for one in kinds.values()),
             fields,

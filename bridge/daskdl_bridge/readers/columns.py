@@ -19,6 +19,7 @@ from daskdl_bridge.readers.vectors import is_vector
 __all__ = [
     "ExampleColumns",
     "check_exist",
+    "check_fields",
     "check_types",
     "refuse_missing",
     "resolve_columns",
@@ -73,6 +74,12 @@ class ExampleColumns:
         for mask in (self.features_mask, self.labels_mask):
             if mask is not None:
                 yield mask
+
+    def series(self, options: SourceOptions) -> Iterator[str]:
+        """Yield the features that are time series."""
+        for index, group in enumerate(self.features):
+            is_series = options.is_series("features", index) is not False
+            yield from group if options.align is not None and is_series else ()
 
     def hint_for_text(self, name: str) -> str:
         """Return advice for a column of text that should be numbers."""
@@ -247,12 +254,7 @@ def check_types(
     ------
     ColumnError
     """
-    for name, column in columns.nested.items():
-        if column in types and type_of(name, types) is None:
-            raise ColumnError(
-                f"{who}: column {name!r} must exist, it does not: {column!r} is "
-                f"{types[column]}."
-            )
+    check_fields(columns, types, who)
     for name in columns.numeric():
         found = type_of(name, types) if columns.holding(name) in types else None
         if found is not None and not _is_usable(found):
@@ -261,22 +263,27 @@ def check_types(
                 f"{who}: column {name!r} must hold numbers, arrays of numbers, "
                 f"vectors, bytes or images, got {found}.{hint}"
             )
-    if options.align is None:
-        return
-    for index, group in enumerate(columns.features):
-        if options.is_series("features", index) is not False:
-            _check_series(columns, group, types, who)
-
-
-def _check_series(
-    columns: ExampleColumns, group: Iterable[str], types: Mapping[str, Any], who: str
-) -> None:
-    for name in group:
+    for name in columns.series(options):
         found = type_of(name, types) if columns.holding(name) in types else None
         if found is not None and not is_list(found):
             raise ColumnError(
                 f"{who}: column {name!r} must hold arrays of time steps, got {found}. "
                 "Leave out align for what is no time series."
+            )
+
+
+def check_fields(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> None:
+    """Refuse a name that reaches into a column that has no such field.
+
+    Raises
+    ------
+    ColumnError
+    """
+    for name, column in columns.nested.items():
+        if column in types and type_of(name, types) is None:
+            raise ColumnError(
+                f"{who}: column {name!r} must exist, it does not: {column!r} is "
+                f"{types[column]}."
             )
 
 

@@ -232,7 +232,7 @@ def _reader(parts: Sequence[Part], options: SourceOptions) -> SequenceReader:
         if sampled or tells:
             break
     # Where all files are empty, nobody knows whether they would hold pickles.
-    heeded = TABLE_OPTIONS
+    heeded: tuple[str, ...] = TABLE_OPTIONS
     heeded += ("allow",) if classes == _OBJECT_CLASSES else ()
     heeded += ("element_class",) if ARRAY_WRITABLE in classes else ()
     if sampled and _is_of_objects(classes, sampled[0][2]):

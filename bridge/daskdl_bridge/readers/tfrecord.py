@@ -16,6 +16,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.dl4j.java.counted_stream import CountedStream
 from daskdl.errors import ColumnError, CorruptFileError
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.arrays import is_list
 from daskdl_bridge.readers.columns import check_types, resolve_columns
 from daskdl_bridge.readers.crc32c import masked_crc32c
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
@@ -97,7 +98,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         Plain or compressed as a whole, by gzip for instance.
     options : SourceOptions
         Columns and what to make of them. A feature is a number, or bytes, where all of
-        the first records have one value, else a list.
+        the first records have one value and it is no time series, else a list.
 
     Raises
     ------
@@ -108,6 +109,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     """
     types = _types(parts, options)
     columns = resolve_columns(options, types, parts[0])
+    for name in columns.series(options):
+        if name in types and not is_list(types[name]):
+            types[name] = pa.list_(types[name])
     check_types(columns, types, parts[0].url, options)
     columns = with_key_type(columns, parts, [types])
     reader = TfrecordReader(tuple((n, types[n]) for n in columns.all() if n in types))

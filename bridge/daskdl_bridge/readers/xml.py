@@ -7,7 +7,7 @@ blocks. Features and labels are numbers, and keys stay the text that stands in t
 import itertools
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import open_plain
 from daskdl_bridge.readers.table_partitions import file_partitions
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
-from daskdl_bridge.readers.xml_rows import XmlRow, tags_in, xml_rows
+from daskdl_bridge.readers.xml_rows import Path, XmlRow, tags_in, xml_rows
 
 __all__ = ["XmlReader", "open_parts", "summarize_parts"]
 
@@ -37,6 +37,8 @@ _SAMPLED_ROWS = 1000
 _FILES_LOOKED_AT = 100
 
 _NUMBER, _TEXT = pa.float64(), pa.string()
+
+_Sampled: TypeAlias = dict[Path, list[list[str | None]]]
 
 
 @dataclass(frozen=True)
@@ -75,15 +77,16 @@ class XmlReader(TableReader):
         types = dict(self.types)
         made = {
             name: pa.array(
-                [self._value(row, name, types[name], part) for row in rows], types[name]
+                [self._value(row, (name,), types[name], part) for row in rows],
+                types[name],
             )
             for name in columns
         }
         # Where all columns are in the path, one without a name has as many rows.
         return pa.table(made or {"": pa.nulls(len(rows))})
 
-    def _value(self, row: XmlRow, name: str, arrow_type: Any, part: Part) -> Any:
-        cells = row.cells.get(name, [])
+    def _value(self, row: XmlRow, path: Path, arrow_type: Any, part: Part) -> Any:
+        cells, name = row.cells.get(path, []), ".".join(path)
         if pa.types.is_list(arrow_type):
             of_one = arrow_type.value_type
             return [self._plain(c, of_one, name, row, part) for c in cells] or None
@@ -92,6 +95,11 @@ class XmlReader(TableReader):
                 f"{part.url}: column {name!r} must hold one value a row as in the "
                 f"first rows, the one at line {row.line} has {len(cells)}."
             )
+        if pa.types.is_struct(arrow_type):
+            return {
+                one.name: self._value(row, (*path, one.name), one.type, part)
+                for one in arrow_type
+            }
         return self._plain(cells[0], arrow_type, name, row, part) if cells else None
 
     def _plain(
@@ -123,7 +131,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         Plain or compressed as a whole, by gzip for instance.
     options : SourceOptions
         With `row_tag`. A column is a list where one of the first rows has several
-        children of that tag.
+        children of that tag, or it is a time series.
 
     Raises
     ------
@@ -135,13 +143,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         See `daskdl_bridge.readers.xml_rows.xml_rows`, as far as the first rows.
     """
     sampled = _sampled(parts, options)
-    columns = resolve_columns(options, sampled, parts[0])
-    numeric = set(columns.numeric())
-    types = {
-        name: _type(sampled[name], _NUMBER if name in numeric else _TEXT)
-        for name in columns.all()
-        if name in sampled
-    }
+    top = [path[0] for path in sampled if len(path) == 1]
+    columns = resolve_columns(options, top, parts[0], has_structs=True)
+    types = _types(columns, sampled, parts[0], options)
     columns = with_key_type(columns, parts, [types])
     reader = XmlReader(tuple(types.items()), columns)
     return file_partitions(parts, reader, columns, options)
@@ -149,19 +153,18 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell the columns of XML files by the first rows."""
-    types = {name: _in_words(found) for name, found in _sampled(parts, options).items()}
+    sampled = _sampled(parts, options)
+    types = {".".join(path): _in_words(found) for path, found in sampled.items()}
     return FileSummary(types=types, rows=unknown_rows(parts))
 
 
-def _sampled(
-    parts: Sequence[Part], options: SourceOptions
-) -> dict[str, list[list[str | None]]]:
+def _sampled(parts: Sequence[Part], options: SourceOptions) -> _Sampled:
     """Return the cells of each column in the first rows that there are."""
-    found: dict[str, list[list[str | None]]] = {}
+    found: _Sampled = {}
     for part in parts[:_FILES_LOOKED_AT]:
         for row in itertools.islice(_rows(part, options), _SAMPLED_ROWS):
-            for name, cells in row.cells.items():
-                found.setdefault(name, []).append(cells)
+            for path, cells in row.cells.items():
+                found.setdefault(path, []).append(cells)
         if found:
             return found
     _refuse_other_tags(parts, options)
@@ -181,6 +184,42 @@ def _refuse_other_tags(parts: Sequence[Part], options: SourceOptions) -> None:
                 f"{options.row_tag!r}; there are {some(within)}."
                 f"{did_you_mean(options.row_tag, within)}"
             )
+
+
+def _types(
+    columns: ExampleColumns, sampled: _Sampled, part: Part, options: SourceOptions
+) -> dict[str, Any]:
+    """Return the types of columns that are to be read, structs of what is within."""
+    numeric, series = set(columns.numeric()), set(columns.series(options))
+    leaves: dict[Path, Any] = {}
+    for name in columns.all():
+        column = columns.holding(name)
+        if (column,) not in sampled:
+            continue
+        rest = name[len(column) + 1 :]
+        path = (column, *rest.split(".")) if rest else (column,)
+        cells = sampled.get(path)
+        if cells is None or any(None in found for found in cells):
+            inner = [".".join(one) for one in sampled if one[0] == column and one[1:]]
+            must = "must exist, it does not" if cells is None else "must hold text"
+            raise ColumnError(
+                f"{part.url}: column {name!r} {must}: {column!r} holds "
+                f"{some(inner) or 'text'}.{did_you_mean(name, inner)}"
+            )
+        of_one = _NUMBER if name in numeric else _TEXT
+        leaves[path] = pa.list_(of_one) if name in series else _type(cells, of_one)
+    return _structs(leaves)
+
+
+def _structs(leaves: dict[Path, Any]) -> dict[str, Any]:
+    """Return types by the first tag, of paths that go on structs."""
+    by_tag: dict[str, dict[Path, Any]] = {}
+    for path, kind in leaves.items():
+        by_tag.setdefault(path[0], {})[path[1:]] = kind
+    return {
+        tag: inner[()] if () in inner else pa.struct([*_structs(inner).items()])
+        for tag, inner in by_tag.items()
+    }
 
 
 def _type(rows: list[list[str | None]], of_one: Any) -> Any:

@@ -2,17 +2,21 @@
 
 A row is an element of the row tag. Its columns are its children by their tags, each
 with as many values as there are children of that tag, and its attributes, with an
-underscore in front as Spark has it. Blanks around text do not count.
+underscore in front as Spark has it. What is within children is told by the tags on the
+way to it. Blanks around text do not count.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 from xml.parsers import expat
 
 from daskdl.errors import CorruptFileError, DataError
 
-__all__ = ["XmlRow", "tags_in", "xml_rows"]
+__all__ = ["Path", "XmlRow", "tags_in", "xml_rows"]
+
+Path: TypeAlias = tuple[str, ...]
+"""Tags from a child of the row on, or the name of an attribute."""
 
 _PIECE_BYTES = 64 << 10
 _PIECES_LOOKED_AT = 64
@@ -20,6 +24,7 @@ _PIECES_LOOKED_AT = 64
 _MOST_BYTES = 128 << 20
 # Levels of elements within elements; expat holds each open tag.
 _DEEPEST = 1000
+_POINTER_BYTES = 8
 _ATTRIBUTE = "_"
 # What Spark calls the text of an element that has attributes.
 _TEXT = "_VALUE"
@@ -33,12 +38,12 @@ class XmlRow:
     ----------
     line : int
         On which it begins, from 1.
-    cells : dict of str to list of (str or None)
-        Values by column; None for a child that holds elements itself.
+    cells : dict of tuple of str to list of (str or None)
+        Values by their paths; None for an element that holds others itself.
     """
 
     line: int
-    cells: dict[str, list[str | None]] = field(default_factory=dict)
+    cells: dict[Path, list[str | None]] = field(default_factory=dict)
 
 
 def xml_rows(stream: Any, row_tag: str, name: str) -> Iterator[XmlRow]:
@@ -117,8 +122,10 @@ class _Handler:
         self._name = name
         self._rows: list[XmlRow] = []
         self._row: XmlRow | None = None
-        # Levels of the file, and those of the row; what is in the row and its child.
-        self._depth, self._row_depth = 0, 0
+        # Levels of the file, and tags within the row; what is in the row, and in the
+        # innermost element as long as it holds no other.
+        self._depth = 0
+        self._path: Path = ()
         self._row_text: list[str] = []
         self._text: list[str] | None = None
         self._row_bytes = 0
@@ -148,22 +155,21 @@ class _Handler:
             if tag == self._row_tag:
                 self._begin_row(attributes)
             return
-        self._row_depth += 1
-        self._count(len(tag))
-        # Of a child that holds elements there is no text.
-        self._text = [] if self._row_depth == 1 else None
+        self._path = (*self._path, tag)
+        self._count(len(tag) + _POINTER_BYTES * len(self._path))
+        self._text = []
 
     def _begin_row(self, attributes: dict[str, str]) -> None:
         self._row = XmlRow(self._parser.CurrentLineNumber)
-        self._row_depth, self._row_bytes, self._row_text = 0, 0, []
+        self._path, self._row_bytes, self._row_text = (), 0, []
         for key, value in attributes.items():
-            self._row.cells[f"{_ATTRIBUTE}{key}"] = [value.strip()]
+            self._row.cells[(f"{_ATTRIBUTE}{key}",)] = [value.strip()]
 
     def _characters(self, text: str) -> None:
         if self._row is None:
             return
         self._count(len(text))
-        if self._row_depth == 0:
+        if not self._path:
             self._row_text.append(text)
         elif self._text is not None:
             self._text.append(text)
@@ -172,18 +178,17 @@ class _Handler:
         self._depth -= 1
         if self._row is None:
             return
-        if self._row_depth == 0:
+        if not self._path:
             self._end_row(self._row)
             return
-        if self._row_depth == 1:
-            value = None if self._text is None else "".join(self._text).strip()
-            self._row.cells.setdefault(tag, []).append(value)
-        self._row_depth -= 1
+        value = None if self._text is None else "".join(self._text).strip()
+        self._row.cells.setdefault(self._path, []).append(value)
+        self._path, self._text = self._path[:-1], None
 
     def _end_row(self, row: XmlRow) -> None:
         text = "".join(self._row_text).strip()
         if text:
-            row.cells[_TEXT] = [text]
+            row.cells[(_TEXT,)] = [text]
         self._rows.append(row)
         self._row = None
 

@@ -15,6 +15,7 @@ from daskdl.nn.fitting.preparation import prepare
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl_bridge.readers.time_series import cut_to_fit
 from daskdl_bridge.readers.vectors import VECTOR
+from tests.unit.bridge import test_tfrecord as tfrecord
 from tests.unit.bridge.table_files import (
     load_one,
     open_path,
@@ -98,6 +99,19 @@ def test_other_forms_hold_them_too(tmp_path):
         np.testing.assert_array_equal(
             load_one(path, align="start").features, PADDED, err_msg=path
         )
+
+
+@pytest.mark.parametrize("ending", ["xml", "tfrecord"])
+def test_series_of_one_step_are_series_where_types_are_told_by_values(tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    how = {"align": "start", "features": "x", "require_labels": False}
+    if ending == "xml":
+        write_text(path, "<rows><r><x>1</x></r><r><x>2</x></r></rows>")
+        how["row_tag"] = "r"
+    else:
+        tfrecord.write(path, *(tfrecord.example(x=[n]) for n in (1.0, 2.0)))
+    batch = load_one(str(path), **how)
+    np.testing.assert_array_equal(batch.features, [[[1]], [[2]]])
 
 
 def test_tables_in_memory_hold_them_too():
