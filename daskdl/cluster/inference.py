@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.plain_tasks import give_up, run_tasks
 from daskdl.cluster.prediction_columns import among_all, prediction_columns
-from daskdl.cluster.series_predictions import cut_to_steps
+from daskdl.cluster.series_predictions import cut_to_steps, in_data_format
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.worker_changes import WorkerChanges
 from daskdl.data.dataset import DataSet
@@ -27,6 +27,7 @@ from daskdl.data.sources.returned import OutputColumn
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Batch
+from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.fitting.preparation import Scan, class_axes
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
@@ -230,7 +231,10 @@ def columns_without_rows(
     """
     beside = _key_columns(task.key, np.empty(0, object), partition)
     beside |= partition.kept_columns([])
-    n_outs = [spec.type.border_shape[0] for spec in network.outputs]
+    n_outs = [
+        one.size if isinstance(one, Recurrent) else one.border_shape[0]
+        for one in (spec.type for spec in network.outputs)
+    ]
     outputs = _no_outputs(network, partition)
     return prediction_columns(beside, outputs, class_axes(network), n_outs=n_outs)
 
@@ -286,6 +290,7 @@ def _predict(
     valid: list[NDArray[np.bool_]] = []
     skipped = 0
     parts: list[list[NDArray[Any]]] = []
+    formats = [getattr(spec.type, "data_format", "") for spec in network.outputs]
     for rows in partition.load_rows():
         skipped += rows.skipped
         keys.append(rows.keys)
@@ -295,7 +300,7 @@ def _predict(
             with network.normalizing(task.normalizer):
                 found = outputs_of(network, batch)
             is_cut = partition.align is not None
-            parts.append(cut_to_steps(found, batch) if is_cut else found)
+            parts.append(cut_to_steps(found, batch, formats) if is_cut else found)
     # A file without rows still tells Spark the columns.
     each = zip(*(parts or [_no_outputs(network, partition)]), strict=True)
     outputs = tuple(map(np.concatenate, each))
@@ -304,12 +309,16 @@ def _predict(
     is_valid = None if are_valid.all() else are_valid
     predicted = Predicted(index, len(are_valid), skipped, is_valid)
     if sink is None:
+        outputs = tuple(map(in_data_format, outputs, formats))
         if is_valid is not None:
             outputs = tuple(among_all(output, is_valid) for output in outputs)
         return replace(predicted, keys=joined, outputs=outputs)
     beside = _key_columns(task.key, joined, partition)
     beside |= partition.kept_columns(kept)
-    n_outs = [spec.type.border_shape[0] for spec in network.outputs]
+    n_outs = [
+        one.size if isinstance(one, Recurrent) else one.border_shape[0]
+        for one in (spec.type for spec in network.outputs)
+    ]
     columns = prediction_columns(beside, outputs, class_axes(network), is_valid, n_outs)
     return replace(predicted, path=sink.write_part(index, columns))
 

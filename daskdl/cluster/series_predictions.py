@@ -9,20 +9,22 @@ from numpy.typing import NDArray
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import Examples
 
-__all__ = ["cut_to_steps", "steps_first"]
+__all__ = ["cut_to_steps", "in_data_format", "steps_first"]
 
 
 def cut_to_steps(
-    outputs: Sequence[NDArray[Any]], batch: Examples
+    outputs: Sequence[NDArray[Any]], batch: Examples, formats: Sequence[str]
 ) -> list[NDArray[Any]]:
     """Return outputs whose time series have the steps of their examples.
 
     Parameters
     ----------
     outputs : sequence of ndarray of shape (batch, ...)
-        Series as (batch, n_out, time); others are returned as they are.
+        Series in their data formats; others are returned as they are.
     batch : DataSet or MultiDataSet
         What they were computed from; masks tell the steps.
+    formats : sequence of str
+        Of each output: ``NWC`` is (batch, time, n_out), else time is last.
 
     Returns
     -------
@@ -31,9 +33,25 @@ def cut_to_steps(
     """
     masks = MultiDataSet.of(batch).features_masks or ()
     return [
-        _cut(output, masks) if output.ndim == 3 else np.asarray(output)
-        for output in outputs
+        _cut(np.swapaxes(output, 1, 2) if data_format == "NWC" else output, masks)
+        if output.ndim == 3
+        else np.asarray(output)
+        for output, data_format in zip(outputs, formats, strict=True)
     ]
+
+
+def in_data_format(output: NDArray[Any], data_format: str) -> NDArray[Any]:
+    """Return series that were cut to their steps in the data format of the output.
+
+    Those of ``NWC`` become arrays of shape (steps, n_out); what is no series that was
+    cut stays as it is.
+    """
+    if output.dtype != object or data_format != "NWC":
+        return output
+    made = np.empty(len(output), object)
+    for row, one in enumerate(output):
+        made[row] = one.T
+    return made
 
 
 def steps_first(series: NDArray[Any], *, as_numbers: bool) -> NDArray[Any]:

@@ -156,11 +156,20 @@ class DataSet(ExampleSet):
             return datasets[0]
         who = "DataSet.merge"
         features = merge_arrays(
-            who, "features", [d.features for d in datasets], align=align
+            who,
+            "features",
+            [d.features for d in datasets],
+            masks=[d.features_mask for d in datasets],
+            align=align,
         )
         lengths = [lengths_of_series([d.features]) for d in datasets]
         labels = merge_arrays(
-            who, "labels", [d.labels for d in datasets], lengths=lengths, align=align
+            who,
+            "labels",
+            [d.labels for d in datasets],
+            masks=[d.labels_mask for d in datasets],
+            lengths=lengths,
+            align=align,
         )
         if features is None:
             raise DataError(f"{who}: features must be there, got None.")

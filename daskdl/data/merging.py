@@ -2,8 +2,9 @@
 
 DL4J's rule: only rank 3 in its format (batch, features, time) may differ, and only in
 time; what is missing at the end is filled with zeros and dropped by a mask. Here labels
-may also be the number of a class at each step, (batch, time), and series that are
-aligned at their ends are filled at their beginning.
+may also be the number of a class at each step, (batch, time), series with masks may be
+(batch, time, features), and such that are aligned at their ends are filled at their
+beginning.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ def merge_arrays(
     name: str,
     arrays: _Arrays,
     *,
+    masks: _Arrays = (),
     lengths: _Lengths = (),
     align: Alignment = "start",
 ) -> NDArray[Any] | None:
@@ -42,6 +44,8 @@ def merge_arrays(
         For messages.
     arrays : sequence of (ndarray of shape (batch, ...) or None)
         None for all, or for none.
+    masks : sequence of (ndarray of shape (batch, time) or None), optional
+        Those of the arrays.
     lengths : sequence of set of int, optional
         Of the time series that go with each array: arrays (batch, time) that are as
         long are series, too.
@@ -67,8 +71,8 @@ def merge_arrays(
     shapes = {array.shape[1:] for array in present}
     if len(shapes) == 1:
         return np.concatenate(present)
-    axis = _time_axis(arrays, lengths)
-    if axis is None or len({shape[:-1] for shape in shapes}) > 1:
+    axis = _time_axis(arrays, masks, lengths)
+    if axis is None or len({_but(axis, shape) for shape in shapes}) > 1:
         raise ShapeError(
             f"{who}: examples of {name} must have one shape, or differ only in time "
             f"as (batch, features, time), got {sorted(shapes)}."
@@ -114,7 +118,7 @@ def merge_masks(
     ShapeError
         If the masks differ in their shape beyond what filling up in time explains.
     """
-    axis = _time_axis(arrays, lengths)
+    axis = _time_axis(arrays, masks, lengths)
     steps = [None if a is None or axis is None else a.shape[axis] for a in arrays]
     differ = len(set(steps)) > 1
     given = [mask for mask in masks if mask is not None]
@@ -143,11 +147,21 @@ def merge_keys(who: str, keys: _Arrays) -> NDArray[Any] | None:
     return np.concatenate(present) if present else None
 
 
-def _time_axis(arrays: _Arrays, lengths: _Lengths) -> int | None:
+def _but(axis: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of an example without an axis of the batch."""
+    return shape[: axis - 1] + shape[axis:]
+
+
+def _time_axis(arrays: _Arrays, masks: _Arrays, lengths: _Lengths) -> int | None:
     """Return the axis in which arrays may differ in length; None if they may not."""
     present = [array for array in arrays if array is not None]
     if all(array.ndim == 3 for array in present):
-        return 2
+        # Masks are of time, and the number of features does not differ.
+        is_time_first = len(masks) == len(arrays) and all(
+            array is not None and mask is not None and mask.shape[1] == array.shape[1]
+            for array, mask in zip(arrays, masks, strict=True)
+        )
+        return 1 if is_time_first and len({a.shape[2] for a in present}) == 1 else 2
     are_series = len(lengths) == len(arrays) and all(
         array is None or (array.ndim == 2 and array.shape[1] in known)
         for array, known in zip(arrays, lengths, strict=True)
@@ -168,10 +182,11 @@ def _filled(
 def _padded(
     array: NDArray[Any], axis: int, width: int, align: Alignment
 ) -> NDArray[Any]:
-    """Return an array whose last axis, of time, has the width."""
+    """Return an array whose axis of time has the width."""
     missing = width - array.shape[axis]
-    at_its_end = (missing, 0) if align == "end" else (0, missing)
-    return np.pad(array, (*[(0, 0)] * axis, at_its_end))
+    padding = [(0, 0)] * array.ndim
+    padding[axis] = (missing, 0) if align == "end" else (0, missing)
+    return np.pad(array, padding)
 
 
 def _all_or_none(who: str, name: str, arrays: _Arrays) -> list[NDArray[Any]]:

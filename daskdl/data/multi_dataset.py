@@ -304,6 +304,6 @@ def _merged(
         column_masks = [None if part[1] is None else part[1][index] for part in parts]
         what, whose = f"{name}[{index}]", f"{name}_masks[{index}]"
         how: Any = {"lengths": lengths, "align": align}
-        arrays.append(merge_arrays(who, what, column, **how))
+        arrays.append(merge_arrays(who, what, column, masks=column_masks, **how))
         masks.append(merge_masks(who, whose, column, column_masks, **how))
     return arrays, masks

@@ -214,7 +214,7 @@ def _merge_shapes(
     first: Shapes = getattr(merged, group)
     second: Shapes = getattr(one, group)
     fits = len(first) == len(second) and all(
-        a == b or (may_differ and len(a) == len(b) == 2 and a[0] == b[0])
+        a == b or (may_differ and _differ_in_time(a, b, align))
         for a, b in zip(first, second, strict=True)
     )
     if not fits:
@@ -225,6 +225,15 @@ def _merge_shapes(
     return tuple(
         tuple(np.maximum(a, b).tolist()) for a, b in zip(first, second, strict=True)
     )
+
+
+def _differ_in_time(
+    a: tuple[int, ...], b: tuple[int, ...], align: Alignment | None
+) -> bool:
+    if not len(a) == len(b) == 2:
+        return False
+    # Steps of series that are aligned may come first, (batch, time, features).
+    return a[0] == b[0] or (align is not None and a[1] == b[1])
 
 
 def _mask_shapes(masks: Sequence[NDArray[Any] | None] | None) -> MaskShapes:

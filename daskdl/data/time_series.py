@@ -36,10 +36,13 @@ class TimeSeries:
     steps : ndarray of shape (sum of lengths, features)
     lengths : ndarray of shape (batch,), int
         Steps of each series.
+    data_format : {"NCW", "NWC"}
+        Whether padded ones are (batch, features, time) or (batch, time, features).
     """
 
     steps: NDArray[Any]
     lengths: NDArray[np.int64]
+    data_format: str = "NCW"
 
     @property
     def longest(self) -> int:
@@ -116,7 +119,7 @@ def padded_arrays(
     labels: Sequence[TimeSeries | NDArray[Any]],
     *,
     align: Alignment,
-    at_last_step: Sequence[bool],
+    at_last_step: Sequence[str | None],
     first_row: RowNumber = 0,
     most_bytes: int = 4 << 30,
 ) -> PaddedArrays:
@@ -130,9 +133,10 @@ def padded_arrays(
         One entry an input or output.
     align : {"start", "end", "equal_length"}
         Where steps stand that are fewer; labels may be fewer than features.
-    at_last_step : sequence of bool
+    at_last_step : sequence of ("NCW", "NWC" or None)
         For each entry of `labels`: an array (batch, n_out) becomes labels of the last
-        step of the features, and no other step counts.
+        step of the features in this data format, and no other step counts; None leaves
+        it as it is.
     first_row : int or RowNumber
         Number of the first example, for messages.
     most_bytes : int
@@ -156,9 +160,9 @@ def padded_arrays(
         made.features.append(array)
         made.features_masks.append(mask if has_masks else None)
     ends = _ends([one for one in features if isinstance(one, TimeSeries)], width, align)
-    for given, is_at_last in zip(labels, at_last_step, strict=True):
-        if is_at_last and not isinstance(given, TimeSeries):
-            array, mask = _at_last_step(given, ends, width)
+    for given, data_format in zip(labels, at_last_step, strict=True):
+        if data_format is not None and not isinstance(given, TimeSeries):
+            array, mask = _at_last_step(given, ends, width, data_format)
         else:
             array, mask = _padded(given, width, align)
             mask = mask if has_masks else None
@@ -170,7 +174,7 @@ def padded_arrays(
 def _padded(
     given: TimeSeries | NDArray[Any], width: int, align: Alignment
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return series as an array (batch, features, width), and their mask."""
+    """Return series as an array in their data format, and their mask."""
     if not isinstance(given, TimeSeries):
         return given, None
     steps, lengths = given.steps, given.lengths
@@ -178,8 +182,8 @@ def _padded(
     places = np.arange(len(steps)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     if align == "end":
         places += np.repeat(width - lengths, lengths)
-    array = np.zeros((len(lengths), steps.shape[1], width), steps.dtype)
-    array[rows, :, places] = steps
+    array = _zeros(len(lengths), steps.shape[1], width, steps.dtype, given.data_format)
+    _steps_of(array, given.data_format)[rows, places] = steps
     mask = np.zeros((len(lengths), width), steps.dtype)
     mask[rows, places] = 1
     return array, mask
@@ -195,12 +199,25 @@ def _ends(
     return np.full_like(ends, width - 1) if align == "end" else ends
 
 
+def _zeros(
+    rows: int, features: int, width: int, dtype: Any, data_format: str
+) -> NDArray[Any]:
+    is_time_last = data_format == "NCW"
+    shape = (features, width) if is_time_last else (width, features)
+    return np.zeros((rows, *shape), dtype)
+
+
+def _steps_of(array: NDArray[Any], data_format: str) -> NDArray[Any]:
+    """Return series as a view of shape (batch, time, features)."""
+    return np.swapaxes(array, 1, 2) if data_format == "NCW" else array
+
+
 def _at_last_step(
-    labels: NDArray[Any], ends: NDArray[np.int64], width: int
+    labels: NDArray[Any], ends: NDArray[np.int64], width: int, data_format: str
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     rows = np.arange(len(labels))
-    array = np.zeros((*labels.shape, width), labels.dtype)
-    array[rows, :, ends] = labels
+    array = _zeros(*labels.shape, width, labels.dtype, data_format)
+    _steps_of(array, data_format)[rows, ends] = labels
     mask = np.zeros((len(labels), width), labels.dtype)
     mask[rows, ends] = 1
     return array, mask

@@ -187,7 +187,7 @@ class TableExamples:
         features = [
             self._features(table, group)
             if options.is_series("features", index) is False
-            else self._series(table, group)
+            else self._series(table, group, options.data_format("features", index))
             for index, group in enumerate(columns.features)
         ]
         labels = [
@@ -200,7 +200,9 @@ class TableExamples:
             labels,
             align=align,
             at_last_step=[
-                options.is_series("labels", index) is True
+                options.data_format("labels", index)
+                if options.is_series("labels", index)
+                else None
                 for index in range(len(labels))
             ],
             first_row=self.first_row,
@@ -216,11 +218,14 @@ class TableExamples:
             keys=keys,
         )
 
-    def _series(self, table: Any, names: tuple[str, ...]) -> TimeSeries:
+    def _series(
+        self, table: Any, names: tuple[str, ...], data_format: str
+    ) -> TimeSeries:
         """Return columns of arrays of steps, whose features stand side by side."""
         options, dtype = self.options, self._dtype(table, names)
         if not table.num_rows:
-            return TimeSeries(_no_features(options, dtype), np.zeros(0, np.int64))
+            none = _no_features(options, dtype)
+            return TimeSeries(none, np.zeros(0, np.int64), data_format)
         series = self._joined_series(table, names, dtype)
         steps = checked_features(
             series.steps,
@@ -230,7 +235,7 @@ class TableExamples:
             dtype=dtype,
             first_row=StepNumber(series.lengths, self.first_row),
         )
-        return replace(series, steps=steps)
+        return replace(series, steps=steps, data_format=data_format)
 
     def _series_labels(
         self, table: Any, names: tuple[str, ...], index: int
@@ -250,7 +255,8 @@ class TableExamples:
             dtype=self._dtype(table, names),
             first_row=StepNumber(series.lengths, self.first_row),
         )
-        return replace(series, steps=steps)
+        data_format = self.options.data_format("labels", index)
+        return replace(series, steps=steps, data_format=data_format)
 
     def _joined_series(
         self, table: Any, names: tuple[str, ...], dtype: DTypeLike

@@ -61,6 +61,7 @@ _LOOKED_AT = frozenset(
         "timestamp",
     }
 )
+_SERIES_FLAGS = (None, False, True, "NCW", "NWC")
 
 _HANDLING = ("error", "skip", "keep")
 
@@ -99,9 +100,10 @@ class SourceOptions:
         none that is shorter. DL4J's ``ALIGN_START``, ``ALIGN_END`` and ``EQUAL_LENGTH``
         are the same. If not given, arrays are taken as they are stored. A label that is
         no array is that of the last step. `n_features` are those of a step.
-    series_features, series_labels : bool or tuple of bool, optional
-        With `align`, which inputs and outputs are time series; networks fill them in.
-        If not given all inputs are, and outputs whose column holds arrays.
+    series_features, series_labels : bool, {"NCW", "NWC"}, or tuple of those, optional
+        With `align`, which inputs and outputs are time series, and their data format,
+        NCW if it is not told; networks fill them in. If not given all inputs are, and
+        outputs whose column holds arrays.
     handle_invalid : {"error", "skip", "keep"}
         What is done with rows whose features, label or mask are null, not finite, no
         class or no image, in pyspark.ml's words: refuse the data, leave these rows out
@@ -196,8 +198,8 @@ class SourceOptions:
     features_mask: str | None = None
     labels_mask: str | None = None
     align: str | None = None
-    series_features: bool | tuple[bool, ...] | None = None
-    series_labels: bool | tuple[bool, ...] | None = None
+    series_features: bool | str | tuple[bool | str, ...] | None = None
+    series_labels: bool | str | tuple[bool | str, ...] | None = None
     handle_invalid: str = "error"
     n_classes: int | tuple[int | None, ...] | None = None
     n_features: int | None = None
@@ -279,8 +281,18 @@ class SourceOptions:
         self, group: Literal["features", "labels"], index: int
     ) -> bool | None:
         """Return whether an input or output is a time series; None if nobody said."""
-        flags: bool | tuple[bool, ...] | None = getattr(self, f"series_{group}")
-        return flags[index] if isinstance(flags, tuple) else flags
+        flag = self._series_flag(group, index)
+        return None if flag is None else bool(flag)
+
+    def data_format(self, group: Literal["features", "labels"], index: int) -> str:
+        """Return the data format of an input or output that is a time series."""
+        flag = self._series_flag(group, index)
+        return flag if isinstance(flag, str) else "NCW"
+
+    def _series_flag(self, group: str, index: int) -> bool | str | None:
+        flags: Any = getattr(self, f"series_{group}")
+        found: bool | str | None = flags[index] if isinstance(flags, tuple) else flags
+        return found
 
     def _check_types(self) -> None:
         hints = {one.name: one.type for one in fields(self)}
@@ -323,6 +335,10 @@ class SourceOptions:
                 check_whole("SourceOptions", option, getattr(self, option))
 
     def _check_align(self) -> None:
+        for option in ("series_features", "series_labels"):
+            given = getattr(self, option)
+            for flag in given if isinstance(given, tuple) else (given,):
+                check_one_of("SourceOptions", option, flag, _SERIES_FLAGS)
         for option in ("features_mask", "labels_mask", "feature_shape"):
             if self.align is not None and getattr(self, option) is not None:
                 raise OptionError(

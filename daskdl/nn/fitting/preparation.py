@@ -332,13 +332,7 @@ def _series(network: "Network[Any]") -> dict[str, Any]:
     """Return which inputs and outputs are time series, for sources that align them."""
     who = type(network).__name__
     types = [spec.type for spec in (*network.inputs, *network.outputs)]
-    for one in types:
-        if isinstance(one, Recurrent) and one.data_format != "NCW":
-            raise OptionError(
-                f"{who}: data_format must be NCW, (batch, features, time), for data "
-                f"with align, got {one.data_format!r}."
-            )
-    flags = [isinstance(one, Recurrent) for one in types]
+    flags = [isinstance(one, Recurrent) and one.data_format for one in types]
     features = tuple(flags[: len(network.inputs)])
     if not any(features):
         raise OptionError(

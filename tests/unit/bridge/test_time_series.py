@@ -160,8 +160,9 @@ def opened_for(network, path, **options):
 @pytest.mark.parametrize(
     ("last", "label"), [(RnnOutput, "label"), (RnnOutput, "tags"), (Output, "label")]
 )
+@pytest.mark.parametrize("data_format", ["NCW", "NWC"])
 def test_a_minibatch_of_two_blocks_scores_like_one_padded_by_hand(
-    tmp_path, align, last, label
+    tmp_path, align, last, label, data_format
 ):
     for name, rows in (("a", slice(0, 1)), ("b", slice(1, 3))):
         columns = {
@@ -170,7 +171,7 @@ def test_a_minibatch_of_two_blocks_scores_like_one_padded_by_hand(
             "tags": [[0], [1, 2, 0], [2, 1]][rows],
         }
         write_parquet(tmp_path / f"{name}.parquet", columns)
-    found = network(last)
+    found = network(last, data_format=data_format)
     prepared = prepare(
         found,
         str(tmp_path / "*.parquet"),
@@ -180,8 +181,20 @@ def test_a_minibatch_of_two_blocks_scores_like_one_padded_by_hand(
     (minibatch,) = prepared.minibatches
     batch = MinibatchReader(prepared.source.partitions).read(minibatch)
     by_hand = padded_by_hand(last, label)
+    if data_format == "NWC":
+        by_hand = steps_before_features(by_hand)
     assert found.compute_score(batch) == pytest.approx(
         found.compute_score(by_hand), rel=1e-6
+    )
+
+
+def steps_before_features(batch):
+    labels = batch.labels
+    return DataSet(
+        batch.features.transpose(0, 2, 1),
+        labels.transpose(0, 2, 1) if labels.ndim == 3 else labels,
+        batch.features_mask,
+        batch.labels_mask,
     )
 
 
@@ -277,9 +290,32 @@ def test_networks_without_series_refuse_it(path):
         opened_for(MultiLayerNetwork(conf).init(), path, align="start")
 
 
-def test_networks_of_the_other_layout_refuse_it(path):
-    with pytest.raises(OptionError, match="data_format must be NCW"):
-        opened_for(network(data_format="NWC"), path, align="start")
+def test_series_of_the_other_layout_have_their_features_last(path):
+    found = network(data_format="NWC")
+    (partition,) = opened_for(found, path, align="end").partitions
+    batch = partition.load()
+    np.testing.assert_array_equal(batch.features[0], [[0, 0], [0, 0], [1, 2]])
+    np.testing.assert_array_equal(batch.features_mask[0], [0, 0, 1])
+    np.testing.assert_array_equal(batch.labels[0], [[0] * 3, [0] * 3, [1, 0, 0]])
+
+
+def test_other_layouts_are_refused():
+    with pytest.raises(OptionError, match=r"series_features must be one of .*'NWC'"):
+        SourceOptions(align="start", series_features="NHWC")
+
+
+@pytest.mark.parametrize("align", ["start", "end"])
+def test_series_of_the_other_layout_train_across_files(tmp_path, align):
+    for number, steps in enumerate(STEPS):
+        columns = {"features": [steps], "label": [number]}
+        write_parquet(tmp_path / f"{number}.parquet", columns)
+    scores = {}
+    for data_format in ("NCW", "NWC"):
+        found = network(data_format=data_format)
+        options = SourceOptions(align=align)
+        found.fit(str(tmp_path / "*.parquet"), batch_size=3, epochs=2, options=options)
+        scores[data_format] = found.score
+    assert scores["NWC"] == pytest.approx(scores["NCW"], rel=1e-5)
 
 
 def test_features_of_a_step_are_counted(path):

@@ -20,9 +20,11 @@ from tests.unit.cluster.inline_client import InlineClient
 STEPS = [[1.0], [3.0, 5.0, 7.0], [9.0, 2.0]]
 
 
-def network(*layers):
+def network(*layers, data_format="NCW"):
     conf = MultiLayerConfiguration(
-        layers=[LSTM(n_out=4), *layers], input=Recurrent(size=1), seed=5
+        layers=[LSTM(n_out=4), *layers],
+        input=Recurrent(size=1, data_format=data_format),
+        seed=5,
     )
     return MultiLayerNetwork(conf).init()
 
@@ -71,6 +73,24 @@ def test_classes_are_written_as_arrays_of_steps(data, tmp_path):
     alone = found.output(np.array([[STEPS[1]]], np.float32))[0]
     np.testing.assert_allclose(second, alone.T, rtol=1e-5)
     assert table["prediction"].to_pylist()[1] == alone.argmax(axis=0).tolist()
+
+
+@pytest.mark.parametrize("output", [CLASSES, NUMBER], ids=["classes", "number"])
+def test_the_layout_does_not_change_what_is_written(data, tmp_path, output):
+    tables = [
+        written(network(output, data_format=one), data, tmp_path / one).to_pylist()
+        for one in ("NCW", "NWC")
+    ]
+    assert str(tables[0]) == str(tables[1])
+
+
+def test_in_python_they_are_of_the_layout_of_the_network(data):
+    pairs = {
+        one: pairs_of(predicted(network(CLASSES, data_format=one), data))
+        for one in ("NCW", "NWC")
+    }
+    for (_, first), (_, second) in zip(pairs["NCW"], pairs["NWC"], strict=True):
+        np.testing.assert_array_equal(second, first.T)
 
 
 def test_numbers_are_written_as_arrays_of_steps(data, tmp_path):
