@@ -26,6 +26,7 @@ from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
 from daskdl.cluster.member_states import KeptStates
 from daskdl.cluster.results import (
     are_pairs,
+    as_opened,
     check_predictable,
     check_written,
     columns_of,
@@ -291,7 +292,8 @@ class ClusterInference(Generic[N]):
             ``(key, features)`` pairs, or what :meth:`fit` takes.
         key : str or several, optional
             Column of the keys, or those that make tuples of keys. Pairs and DataSets
-            bring theirs; labelled data keep their coordinates and need none.
+            bring theirs, and so does a source that was opened with them; labelled data
+            keep their coordinates and need none.
         output : str, optional
             Directory to write part files to. Must not exist unless `overwrite`.
         output_format : str, optional
@@ -333,8 +335,9 @@ class ClusterInference(Generic[N]):
         given = dataset_of_pairs(data) if are_pairs(data) else data
         who = f"{type(self).__name__}.feed_forward_with_key"
         wanted = given_options(who, options, source_options)
-        keys = wanted.key if key is None else columns_of(key)
-        wanted = replace(wanted, require_labels=False, key=keys)
+        if key is not None:
+            wanted = replace(wanted, key=columns_of(key))
+        wanted = replace(as_opened(data, wanted), require_labels=False)
         check_written("feed_forward_with_key", wanted.keep, output)
         returned = None if output is not None else returned_for(given, wanted)
         if returned is not None:

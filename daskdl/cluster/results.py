@@ -4,6 +4,7 @@ import os
 import posixpath
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -62,6 +63,19 @@ def check_predictable(
         check_apart(who, "output", output, data)
     if output is not None or not is_labelled(data):
         check_has_keys(source, options)
+
+
+def as_opened(data: Any, options: SourceOptions) -> SourceOptions:
+    """Return options with the key, and columns to keep, that a source was opened with.
+
+    What is no open source has no other than those of the options.
+    """
+    opened = data.options if isinstance(data, Source) else None
+    if opened is None:
+        return options
+    return replace(
+        options, key=options.key or opened.key, keep=options.keep or opened.keep
+    )
 
 
 def columns_of(names: str | Sequence[str]) -> Columns:

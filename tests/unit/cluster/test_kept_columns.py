@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -226,6 +227,50 @@ def test_columns_that_are_not_there_are_refused(data):
 def feed_forward(network, data, **how):
     front = DaskMultiLayer(InlineClient(), network)
     return front.feed_forward_with_key(data, key="id", features="x", **how)
+
+
+def opened(data, **options):
+    options = {"features": "x", "require_labels": False, **options}
+    return open_source(data, SourceOptions(**options))
+
+
+def test_an_open_source_brings_its_key(network, data, monkeypatch):
+    monkeypatch.setattr(DaskMultiLayer, "_inferring", lambda _: nullcontext())
+    front = DaskMultiLayer(InlineClient(), network)
+    pairs = front.feed_forward_with_key(opened(data, key="id"))
+    assert [key for key, _ in pairs] == list(range(6))
+
+
+def test_an_open_source_brings_the_columns_that_it_keeps(
+    network, data, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(DaskMultiLayer, "_inferring", lambda _: nullcontext())
+    front = DaskMultiLayer(InlineClient(), network)
+    source = opened(data, key=("id", "date"), keep="string")
+    front.feed_forward_with_key(source, output=str(tmp_path / "out"))
+    names = pq.read_table(tmp_path / "out").column_names
+    assert names == ["id", "date", "string", "prediction", "probability"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "key must name the column of .* that holds the keys"),
+        ({"key": "id", "keep": "string"}, "keep is for predictions that are written"),
+    ],
+)
+def test_an_open_source_without_what_is_needed_is_refused(
+    network, data, options, message
+):
+    front = DaskMultiLayer(InlineClient(), network)
+    with pytest.raises(OptionError, match=message):
+        front.feed_forward_with_key(opened(data, **options))
+
+
+def test_an_open_source_has_no_other_key(network, data):
+    front = DaskMultiLayer(InlineClient(), network)
+    with pytest.raises(OptionError, match=r"key must be given where .* is opened"):
+        front.feed_forward_with_key(opened(data, key="id"), key="date")
 
 
 @pytest.mark.parametrize("keep", ["prediction", "all"])
