@@ -12,21 +12,14 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
-from daskdl.checks import (
-    check_count,
-    check_one_of,
-    check_positive,
-    check_type,
-    check_whole,
-    some,
-)
+from daskdl.checks import check_type, some
 from daskdl.data.pre_processors.partition import pre_processed, pre_processors
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.sequence_options import (
     allowed_names,
     check_element_class,
 )
-from daskdl.data.sources.snapshot_options import SNAPSHOT_OPTIONS
+from daskdl.data.sources.source_checks import check_source_options
 from daskdl.data.sources.text_options import check_text_options
 from daskdl.data.sources.unused_options import refuse_for_open
 from daskdl.data.time_series import alignment_of
@@ -61,10 +54,6 @@ _LOOKED_AT = frozenset(
         "timestamp",
     }
 )
-_SERIES_FLAGS = (None, False, True, "NCW", "NWC")
-
-_HANDLING = ("error", "skip", "keep")
-
 # Asked after all others: it takes any path, and others claim paths by their ending.
 _ASKED_LAST = "path"
 
@@ -253,23 +242,15 @@ class SourceOptions:
         key = None if self.key is None else _one_or_more("key", self.key)
         is_one = isinstance(key, tuple) and len(key) == 1
         object.__setattr__(self, "key", key[0] if key and is_one else key)
-        for option in ("features_mask", "labels_mask"):
-            _check_column(option, getattr(self, option))
         align = alignment_of("SourceOptions", self.align)
         object.__setattr__(self, "align", align)
-        check_one_of("SourceOptions", "handle_invalid", self.handle_invalid, _HANDLING)
-        if self.dtype is not None:
-            check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
         object.__setattr__(self, "timestamp", _as_time(self.timestamp))
         through = pre_processors("SourceOptions", self.pre_processor)
         object.__setattr__(self, "pre_processor", through)
-        self._check_loader()
-        self._check_numbers()
         check_text_options(self)
         object.__setattr__(self, "allow", allowed_names(self.allow))
         check_element_class(self.element_class)
-        self._check_align()
-        self._check_combinations()
+        check_source_options(self)
 
     def classes_of(self, output: int) -> int | None:
         """Return the number of classes of an output; None if it has none."""
@@ -298,93 +279,6 @@ class SourceOptions:
         hints = {one.name: one.type for one in fields(self)}
         plain = {name: getattr(self, name) for name in hints if name not in _LOOKED_AT}
         check_option_types("SourceOptions", plain, hints)
-
-    def _n_outputs(self) -> int:
-        return len(self.n_classes) if isinstance(self.n_classes, tuple) else 1
-
-    def _check_loader(self) -> None:
-        if self.loader is None:
-            return
-        if not callable(self.loader):
-            raise OptionError(
-                "SourceOptions: loader must be a function of the URL of a file, got "
-                f"{type(self.loader).__name__}."
-            )
-        columns = ("features", "label", "key", "features_mask", "labels_mask", "format")
-        given = [name for name in columns if getattr(self, name) is not None]
-        if given:
-            raise OptionError(
-                f"SourceOptions: {some(given)} must be left out with a loader, which "
-                "says itself what is in a file."
-            )
-
-    def _check_numbers(self) -> None:
-        for output in range(self._n_outputs()):
-            n_classes = self.classes_of(output)
-            if n_classes is not None and n_classes < 2:
-                raise OptionError(
-                    f"SourceOptions: n_classes must be >= 2, got {self.n_classes!r}."
-                )
-        if self.n_features is not None:
-            check_positive("SourceOptions", "n_features", self.n_features)
-        for size in self.feature_shape or ():
-            check_positive("SourceOptions", "each size in feature_shape", size)
-        check_count("SourceOptions", "most_part_bytes", self.most_part_bytes)
-        for option in ("version", "snapshot_id"):
-            if getattr(self, option) is not None:
-                check_whole("SourceOptions", option, getattr(self, option))
-
-    def _check_align(self) -> None:
-        for option in ("series_features", "series_labels"):
-            given = getattr(self, option)
-            for flag in given if isinstance(given, tuple) else (given,):
-                check_one_of("SourceOptions", option, flag, _SERIES_FLAGS)
-        for option in ("features_mask", "labels_mask", "feature_shape"):
-            if self.align is not None and getattr(self, option) is not None:
-                raise OptionError(
-                    f"SourceOptions: {option} must be None with align, which makes the "
-                    f"masks and shapes of time series, got {getattr(self, option)!r}."
-                )
-
-    def _check_combinations(self) -> None:
-        if self.label_from is not None and self.labels_mask is not None:
-            raise OptionError(
-                "SourceOptions: labels_mask is for time series, and label_from for one "
-                f"class an example, got {self.labels_mask!r} and {self.label_from!r}."
-            )
-        named = [o for o in SNAPSHOT_OPTIONS if getattr(self, o) is not None]
-        if len(named) > 1:
-            raise OptionError(
-                f"SourceOptions: one of {some(SNAPSHOT_OPTIONS)} must name the "
-                f"snapshot of a table, got {some(named)}."
-            )
-        if isinstance(self.label, dict) and not isinstance(self.features, dict):
-            raise OptionError(
-                "SourceOptions: label names several outputs, so features must be a "
-                f"dict of input names too, got {self.features!r}."
-            )
-        n_labels = len(self.label) if isinstance(self.label, dict) else 1
-        is_given = self.label is not None and isinstance(self.n_classes, tuple)
-        if is_given and n_labels != self._n_outputs():
-            raise OptionError(
-                "SourceOptions: n_classes must hold a number for each output that "
-                f"label names, {n_labels}, got {self.n_classes!r}."
-            )
-        if isinstance(self.features, dict) and self.feature_shape is not None:
-            raise OptionError(
-                "SourceOptions: feature_shape is for one input, but features names "
-                f"{len(self.features)} inputs."
-            )
-        if self.n_features is not None and self.feature_shape is not None:
-            size = 1
-            for length in self.feature_shape:
-                size *= length
-            if size != self.n_features:
-                raise OptionError(
-                    f"SourceOptions: feature_shape must hold n_features="
-                    f"{self.n_features} numbers, got {self.feature_shape!r} "
-                    f"with {size}."
-                )
 
 
 class SourceOpener(Protocol):
@@ -533,10 +427,3 @@ def _as_time(value: Any) -> datetime | None:
             f"UTC, such as '2026-01-31T12:00:00+00:00', got {value!r}."
         )
     return time
-
-
-def _check_column(option: str, value: Any) -> None:
-    if value is not None and not isinstance(value, str):
-        raise OptionError(
-            f"SourceOptions: {option} must be the name of one column, got {value!r}."
-        )
