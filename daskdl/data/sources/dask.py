@@ -1,39 +1,35 @@
-"""Dask collections: arrays chunked along their first axis, and data frames.
-
-One partition a chunk. Only ``dask`` itself is used, and imported when a collection is
-opened.
-"""
+"""Dask arrays, chunked along their first axis: one partition a chunk."""
 
 import dataclasses
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.checks import did_you_mean, some
-from daskdl.data.columns import check_columns_named, columns_of, examples_from_columns
+from daskdl.data.columns import examples_from_columns
 from daskdl.data.dataset import DataSet
 from daskdl.data.masked_arrays import without_mask
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.sources.dask_graphs import ChunkGraph, ChunkGraphs, is_of_dask
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import refuse_unused
-from daskdl.errors import ColumnError, DataError, OptionError, ShapeError
+from daskdl.errors import DataError, OptionError, ShapeError
 
-__all__ = ["ArrayChunk", "DaskSources", "FrameChunk", "array_chunks"]
+__all__ = ["ArrayChunk", "DaskSources", "array_chunks"]
 
 # They choose among the columns of a table; a pair of arrays is features and labels.
 _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 
 class DaskSources:
-    """Opens a dask array, a pair of dask arrays, or a dask data frame."""
+    """Opens a dask array, or a pair of dask arrays."""
 
     def accepts(self, data: Any) -> bool:
         """Say whether the data is one of these."""
-        return _is_frame(data) or _is_array(data) or _is_pair(data)
+        return _is_array(data) or _is_pair(data)
 
     def open(self, data: Any, options: SourceOptions) -> Source:
         """Make one partition of each chunk; nothing is computed.
@@ -42,11 +38,8 @@ class DaskSources:
         ------
         OptionError
             If an option does not go with the kind of data.
-        ColumnError
-            If a data frame lacks a column.
         DataError
-            If labels are needed and there are only features, or a collection was
-            persisted on a cluster.
+            If labels are needed and there are only features.
         ShapeError
             If features and labels differ in their number of rows.
         """
@@ -56,8 +49,6 @@ class DaskSources:
                 f"{options.format!r}."
             )
         refuse_unused("DaskSources", "Dask collections", options)
-        if _is_frame(data):
-            return Source("dask data frame", _frame_partitions(data, options))
         arrays = (data,) if _is_array(data) else data
         return Source("dask arrays", _pair_partitions(arrays, options))
 
@@ -72,8 +63,7 @@ class ArrayChunk(Partition):
         What messages call it.
     rows : int or None
         None where dask does not know the size of its chunks.
-    graph : dict
-        What the chunk needs, and nothing of its neighbours.
+    graph : ChunkGraph
     keys : mapping of str to key
         Column to the task that computes it.
     values : mapping of str to ndarray of shape (rows, ...)
@@ -83,14 +73,14 @@ class ArrayChunk(Partition):
 
     name: str
     rows: int | None
-    graph: dict[Hashable, Any]
+    graph: ChunkGraph
     keys: Mapping[str, Hashable]
     values: Mapping[str, NDArray[Any]]
     options: SourceOptions
 
     def load(self) -> DataSet | MultiDataSet:
         """Compute the chunk in this thread; see `Partition.load`."""
-        computed = _compute_keys(self.graph, self.keys.values())
+        computed = self.graph.compute(self.keys.values())
         # The driver cannot know: only the chunks of a masked array are masked.
         columns = {
             column: np.asarray(without_mask(self.name, f"column {column!r}", values))
@@ -98,38 +88,6 @@ class ArrayChunk(Partition):
         }
         columns.update(self.values)
         return examples_from_columns(columns.__getitem__, self.options, name=self.name)
-
-
-@dataclass(frozen=True, eq=False)
-class FrameChunk(Partition):
-    """One partition of a dask data frame.
-
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    graph : dict
-        What the partition needs, and nothing of its neighbours.
-    key : key
-        The task that computes the pandas data frame.
-    options : SourceOptions
-    """
-
-    name: str
-    graph: dict[Hashable, Any]
-    key: Hashable
-    options: SourceOptions
-    # Dask does not count the rows of its partitions.
-    rows: int | None = None
-
-    def load(self) -> DataSet | MultiDataSet:
-        """Compute the partition in this thread; see `Partition.load`."""
-        (frame,) = _compute_keys(self.graph, [self.key])
-
-        def read(column: str) -> NDArray[Any]:
-            return _stacked(frame[column].to_numpy(), column, name=self.name)
-
-        return examples_from_columns(read, self.options, name=self.name)
 
 
 def array_chunks(
@@ -166,7 +124,7 @@ def array_chunks(
         for column, array in arrays.items()
     }
     _check_rows({**arrays, **values}, is_known=is_known, name=name)
-    graphs = _ChunkGraphs(aligned.values())
+    graphs = ChunkGraphs(aligned.values())
     optimised = dict(zip(aligned, graphs.collections, strict=True))
     stops = np.cumsum(sizes).tolist() if is_known else [None] * len(sizes)
     partitions = []
@@ -243,120 +201,9 @@ def _check_rows(columns: dict[str, Any], *, is_known: bool, name: str) -> None:
         )
 
 
-def _frame_partitions(frame: Any, options: SourceOptions) -> tuple[FrameChunk, ...]:
-    check_columns_named("DaskSources", options)
-    columns = columns_of(options)
-    known = list(frame.columns)
-    for column in columns:
-        if column not in known:
-            raise ColumnError(
-                f"dask data frame: columns {some(known)} are there, got {column!r}."
-                f"{did_you_mean(column, known)}"
-            )
-    graphs = _ChunkGraphs([frame[columns]])
-    (optimised,) = graphs.collections
-    return tuple(
-        FrameChunk(f"dask partition {number}", graphs.of([key]), key, options)
-        for number, key in enumerate(optimised.__dask_keys__())
-    )
-
-
-def _stacked(values: NDArray[Any], column: str, *, name: str) -> NDArray[Any]:
-    if values.dtype != object or not len(values) or not _is_row(values[0]):
-        return values
-    width = np.shape(values[0])
-    for row, value in enumerate(values):
-        if np.shape(value) != width:
-            raise ColumnError(
-                f"{name}: column {column!r} must hold rows of one shape, {width} as in "
-                f"row 0, got {np.shape(value)} in row {row}."
-            )
-    rows = [without_mask(name, f"column {column!r}", value) for value in values]
-    return np.stack([np.asarray(row) for row in rows])
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray)
-
-
-def _is_frame(data: Any) -> bool:
-    return (
-        _is_of_dask(data) and hasattr(data, "npartitions") and hasattr(data, "columns")
-    )
-
-
 def _is_array(data: Any) -> bool:
-    return _is_of_dask(data) and hasattr(data, "numblocks")
+    return is_of_dask(data) and hasattr(data, "numblocks")
 
 
 def _is_pair(data: Any) -> bool:
     return isinstance(data, tuple) and len(data) == 2 and all(map(_is_array, data))
-
-
-def _is_of_dask(data: Any) -> bool:
-    # Before dask-expr moved in, its frames came from a package of that name.
-    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
-
-
-class _ChunkGraphs:
-    """The graphs of dask collections, cut into those of single chunks.
-
-    Parameters
-    ----------
-    collections : iterable of dask collection
-        Optimised together, so that what they share is kept once.
-
-    Attributes
-    ----------
-    collections : tuple of dask collection
-        The optimised ones; their keys are those to ask for.
-
-    Raises
-    ------
-    DataError
-        If a collection was persisted on a cluster: its chunks are then futures, which
-        only a task that depends on them can read.
-    """
-
-    def __init__(self, collections: Iterable[Any]) -> None:
-        import dask
-
-        given = tuple(collections)
-        for one in given:
-            # Before optimising, which may leave futures out of the graph.
-            if any(map(_is_future, dict(one.__dask_graph__()).values())):
-                raise DataError(
-                    "DaskSources: collections must hold the tasks that compute them, "
-                    "got one that was persisted on a cluster. Pass it as it was before "
-                    "persist(); chunks that were loaded are kept anyway."
-                )
-        # What dask.optimize makes of a frame lacks its filters, in dask 2026.8.
-        self.collections: tuple[Any, ...] = (
-            tuple(one.optimize() for one in given)
-            if all(hasattr(one, "optimize") for one in given)
-            else dask.optimize(*given)
-        )
-        self._graph: dict[Hashable, Any] = {}
-        for one in self.collections:
-            self._graph.update(one.__dask_graph__())
-
-    def of(self, keys: Iterable[Hashable]) -> dict[Hashable, Any]:
-        """Return the part of the graph that the keys need."""
-        from dask.optimization import cull
-
-        graph: dict[Hashable, Any] = cull(self._graph, list(keys))[0]
-        return dict(graph)
-
-
-def _compute_keys(graph: dict[Hashable, Any], keys: Iterable[Hashable]) -> list[Any]:
-    """Compute keys of a graph in this thread, whatever scheduler is the default."""
-    import dask
-
-    return list(dask.get(graph, list(keys)))
-
-
-def _is_future(value: Any) -> bool:
-    # Not by isinstance: distributed need not be installed, let alone imported.
-    return type(value).__module__.startswith("distributed.") and hasattr(
-        value, "result"
-    )

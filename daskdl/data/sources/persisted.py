@@ -1,0 +1,89 @@
+"""Values that workers of a cluster hold since a collection was persisted there.
+
+A worker takes them out of its own memory, or from the worker that has them: nothing is
+computed again, and nothing goes by way of the client.
+"""
+
+import asyncio
+from collections.abc import Hashable
+from typing import Any
+
+from daskdl.errors import DataError
+
+__all__ = ["PersistedValue", "is_future"]
+
+# One that was lost with its worker is computed anew by the scheduler.
+_LOOK_EVERY_S = 0.1
+
+
+class PersistedValue:
+    """One chunk of a persisted collection.
+
+    Parameters
+    ----------
+    key : key
+        Of the task that made it.
+    future : distributed.Future
+        Holds the value as long as this object is there, but in no copy of it: a
+        worker knows it by its key.
+    """
+
+    def __init__(self, key: Hashable, future: Any) -> None:
+        self.key = key
+        self._future = future
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"key": self.key, "_future": None}
+
+    def load(self) -> Any:
+        """Return the value, on a worker of its cluster or where it was persisted from.
+
+        Raises
+        ------
+        DataError
+            If no worker has it any more, or it could not be computed.
+        """
+        if self._future is not None:
+            return self._future.result()
+        from distributed.utils import sync
+        from distributed.worker import Worker
+
+        # Threads that read ahead are no tasks, which `get_worker` asks for.
+        here = list(Worker._instances)
+        if not here:
+            raise DataError(
+                f"dask collection: the persisted chunk {self.key!r} must be read on a "
+                "worker of the cluster that holds it, this process is none."
+            )
+        worker = next((one for one in here if self.key in one.data), here[0])
+        return sync(worker.loop, _value, worker, self.key)
+
+
+async def _value(worker: Any, key: Hashable) -> Any:
+    from distributed.utils_comm import gather_from_workers
+
+    while key not in worker.data:
+        state = (await worker.scheduler.get_task_status(keys=[key]))[key]
+        if state in (None, "erred", "forgotten"):
+            raise DataError(
+                f"dask collection: the persisted chunk {key!r} must stay on the "
+                f"workers, it is {state or 'gone'}. Keep the collection as long as it "
+                "is worked on, and persist it on the cluster that works."
+            )
+        holders = (await worker.scheduler.who_has(keys=[key]))[key]
+        if holders:
+            found, *_ = await gather_from_workers(
+                {key: holders}, worker.rpc, who=worker.address
+            )
+            if key in found:
+                return found[key]
+        await asyncio.sleep(_LOOK_EVERY_S)
+    return worker.data[key]
+
+
+def is_future(value: Any) -> bool:
+    """Say whether a value of a graph is a future of distributed."""
+    # Not by isinstance: distributed need not be installed, let alone imported.
+    return type(value).__module__.startswith("distributed.") and hasattr(
+        value, "result"
+    )
