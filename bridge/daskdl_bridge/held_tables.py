@@ -1,6 +1,7 @@
 """Tables that the caller holds in memory: pandas, Arrow, and whatever speaks Arrow."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, OptionError
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.first_value import showing_first_value
 from daskdl_bridge.readers.footers import Footer, settled_columns
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 
@@ -62,20 +64,25 @@ class HeldTableSources:
             )
         refuse_unused("HeldTableSources", "tables in memory", options, TABLE_OPTIONS)
         table = _as_table(data, name)
-        types = {field.name: field.type for field in table.schema}
-        part = Part(url=name)
-        columns, _ = settled_columns(
-            [part], [Footer(rows=table.num_rows, types=types)], options
-        )
-        partition = TablePartition(
-            name=name,
-            rows=table.num_rows,
-            part=part,
-            reader=_HeldTable(table.select(columns.stored())),
-            columns=columns,
-            options=options,
-        )
-        return Source(name, (partition,), in_memory=True)
+        partitions = showing_first_value(partial(_partitions, name, table), options)
+        return Source(name, tuple(partitions), in_memory=True)
+
+
+def _partitions(name: str, table: Any, options: SourceOptions) -> list[TablePartition]:
+    types = {field.name: field.type for field in table.schema}
+    part = Part(url=name)
+    columns, _ = settled_columns(
+        [part], [Footer(rows=table.num_rows, types=types)], options
+    )
+    partition = TablePartition(
+        name=name,
+        rows=table.num_rows,
+        part=part,
+        reader=_HeldTable(table.select(columns.stored())),
+        columns=columns,
+        options=options,
+    )
+    return [partition]
 
 
 def _as_table(data: Any, name: str) -> Any:

@@ -19,6 +19,7 @@ from daskdl_bridge.listing import Part, list_parts
 from daskdl_bridge.readers import image_files
 from daskdl_bridge.readers.empty_folders import empty_folders
 from daskdl_bridge.readers.file_summary import type_in_words
+from daskdl_bridge.readers.first_value import showing_first_value
 from daskdl_bridge.readers.formats import (
     FORMATS,
     MINIBATCH_FORMATS,
@@ -84,7 +85,8 @@ class PathSources:
                 return Source(name, tuple(loaded), minibatches=True)
             snapshot = _snapshot(data, options)
             if snapshot is not None:
-                return _source(name, partitions_of(snapshot, options))
+                opened = showing_first_value(partial(partitions_of, snapshot), options)
+                return _source(name, opened)
             parts, file_format = _listed(data, options)
             partitions = _opened(data, file_format, parts, options)
         is_minibatches = file_format in MINIBATCH_FORMATS
@@ -144,7 +146,7 @@ def _opened(
         empty = partial(empty_folders, data, parts, options.storage_options)
         return image_files.open_parts(parts, options, empty=empty)
     if not (options.label_from and options.require_labels):
-        return FORMATS[file_format](parts, options)
+        return showing_first_value(partial(FORMATS[file_format], parts), options)
     # Labels are paths, which are no labels to anybody else.
     unlabelled = replace(options, label=None, require_labels=False)
     opened = FORMATS[file_format](parts, unlabelled)

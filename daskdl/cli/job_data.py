@@ -71,7 +71,8 @@ class Data(Conf):
         Field(
             description="Names of the classes of the (first) output, in the order of "
             "their numbers; kept in the model, printed by evaluations. If not given, "
-            "those of `model`, else those that are stored with the labels."
+            "those of `model`, else those that are stored with the labels. A label "
+            "of text holds these names."
         ),
     ] = None
     features_mask: Annotated[
@@ -259,7 +260,5 @@ class Data(Conf):
 
 # What of Data goes to the sources as it stands.
 SOURCE_OPTIONS = tuple(
-    name
-    for name in Data.model_fields
-    if name not in ("train", "test", "normalize", "class_names")
+    name for name in Data.model_fields if name not in ("train", "test", "normalize")
 )

@@ -215,8 +215,9 @@ def _steps_of(array: NDArray[Any], data_format: str) -> NDArray[Any]:
 def _at_last_step(
     labels: NDArray[Any], ends: NDArray[np.int64], width: int, data_format: str
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    rows = np.arange(len(labels))
-    array = _zeros(*labels.shape, width, labels.dtype, data_format)
+    n_rows, n_out = labels.shape
+    rows = np.arange(n_rows)
+    array = _zeros(n_rows, n_out, width, labels.dtype, data_format)
     _steps_of(array, data_format)[rows, ends] = labels
     mask = np.zeros((len(labels), width), labels.dtype)
     mask[rows, ends] = 1

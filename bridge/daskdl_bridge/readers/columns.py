@@ -14,10 +14,12 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.arrays import innermost, is_list, is_number
 from daskdl_bridge.readers.images import is_binary, is_image_struct
 from daskdl_bridge.readers.nested import column_holding, type_of
+from daskdl_bridge.readers.text_labels import is_text
 from daskdl_bridge.readers.vectors import is_vector
 
 __all__ = [
     "ExampleColumns",
+    "TextLabelError",
     "check_exist",
     "check_fields",
     "check_types",
@@ -29,6 +31,40 @@ __all__ = [
 _SPARK_FEATURES, _SPARK_LABEL = "features", "label"
 
 _MERGE = " Other files have it; with merge_schema it is null where it is not."
+
+
+class TextLabelError(ColumnError):
+    """A label is text, and nobody said which classes there are.
+
+    Parameters
+    ----------
+    who : str
+        For messages: a path.
+    name : str
+        Of the column.
+    arrow_type : pyarrow.DataType
+    hint : str
+        What to do.
+    first : str
+        The first value, in words.
+    """
+
+    def __init__(
+        self, who: str, name: str, arrow_type: Any, hint: str, first: str = ""
+    ) -> None:
+        super().__init__(
+            f"{who}: column {name!r} must hold numbers, arrays of numbers, vectors, "
+            f"bytes or images, got {arrow_type}{first}.{hint}"
+        )
+        self.name = name
+        self._told = (who, name, arrow_type, hint)
+
+    def __reduce__(self) -> Any:
+        return type(self), self._told
+
+    def showing(self, value: Any) -> "TextLabelError":
+        """Return the error with the first value of the column."""
+        return TextLabelError(*self._told, first=f", the first is {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,14 +117,19 @@ class ExampleColumns:
             is_series = options.is_series("features", index) is not False
             yield from group if options.align is not None and is_series else ()
 
+    def class_column(self, options: SourceOptions) -> str | None:
+        """Return the label that may hold names of classes, if those are given."""
+        if options.class_names is None or not self.labels or len(self.labels[0]) > 1:
+            return None
+        return self.labels[0][0]
+
     def hint_for_text(self, name: str) -> str:
         """Return advice for a column of text that should be numbers."""
         if not any(name in group for group in self.labels):
             return ""
         return (
-            " Classes that are text must be numbered from 0, in Spark by "
-            "StringIndexer; their texts in that order are then network.class_names, in "
-            "a job data.class_names."
+            " If these are names of classes, give all of them as class_names, in the "
+            "order of their numbers; or number them from 0, in Spark by StringIndexer."
         )
 
     def all(self) -> list[str]:
@@ -258,7 +299,11 @@ def check_types(
     for name in columns.numeric():
         found = type_of(name, types) if columns.holding(name) in types else None
         if found is not None and not _is_usable(found):
-            hint = columns.hint_for_text(name) if _is_text(found) else ""
+            if is_text(found) and name == columns.class_column(options):
+                continue
+            hint = columns.hint_for_text(name) if is_text(found) else ""
+            if hint:
+                raise TextLabelError(who, name, found, hint)
             raise ColumnError(
                 f"{who}: column {name!r} must hold numbers, arrays of numbers, "
                 f"vectors, bytes or images, got {found}.{hint}"
@@ -285,12 +330,6 @@ def check_fields(columns: ExampleColumns, types: Mapping[str, Any], who: str) ->
                 f"{who}: column {name!r} must exist, it does not: {column!r} is "
                 f"{types[column]}."
             )
-
-
-def _is_text(arrow_type: Any) -> bool:
-    if pa.types.is_dictionary(arrow_type):
-        return _is_text(arrow_type.value_type)
-    return bool(pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type))
 
 
 def _is_usable(arrow_type: Any) -> bool:

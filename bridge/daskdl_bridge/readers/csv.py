@@ -239,6 +239,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     except (ColumnError, OptionError) as error:
         raise type(error)(f"{error}{head.hint}") from None
     text = _text_columns(columns)
+    classes = columns.class_column(options)
+    if classes is not None and head.kinds().get(classes) == "text":
+        text |= {classes}
     types = {n: pa.string() if n in text else pa.float64() for n in columns.all()}
     columns = with_key_type(columns, parts, [types])
     reader = CsvReader(head.names, head.has_header, text, columns)

@@ -46,6 +46,11 @@ from daskdl_bridge.readers.keys import as_kept
 from daskdl_bridge.readers.nested import field_of, type_of
 from daskdl_bridge.readers.number_types import number_type
 from daskdl_bridge.readers.table_rows import TableRows
+from daskdl_bridge.readers.text_labels import (
+    are_no_classes,
+    is_text,
+    numbers_of_classes,
+)
 from daskdl_bridge.readers.time_series import (
     cut_to_fit,
     decode_series,
@@ -159,6 +164,9 @@ class TableExamples:
             n_classes = options.classes_of(index) if len(group) == 1 else None
             for name in group:
                 column = self._column(table, name)
+                if self._is_class(name, column):
+                    is_valid &= ~are_no_classes(column, options.class_names or ())
+                    continue
                 is_valid &= ~invalid_rows(
                     column, np.float64, n_classes=n_classes, as_series=as_series
                 )
@@ -300,7 +308,7 @@ class TableExamples:
         dtype = self._dtype(table, names)
         if not table.num_rows:
             return np.zeros((0, n_classes or len(names)), dtype)
-        blocks = (self._decoded(table, name, np.float64) for name in names)
+        blocks = (self._decoded_label(table, name) for name in names)
         return labels_of(
             self._joined(table, names, blocks),
             n_classes,
@@ -309,6 +317,18 @@ class TableExamples:
             dtype=dtype,
             first_row=self.first_row,
         )
+
+    def _is_class(self, name: str, column: Any) -> bool:
+        """Tell whether a column of the labels holds names of classes."""
+        is_class = name == self.columns.class_column(self.options)
+        return is_class and is_text(column.type)
+
+    def _decoded_label(self, table: Any, name: str) -> NDArray[Any]:
+        column = self._column(table, name)
+        if not self._is_class(name, column):
+            return self._decoded(table, name, np.float64)
+        place = ErrorLocation(self.part.url, name, self.first_row)
+        return numbers_of_classes(column, self.options.class_names or (), place)
 
     def _joined(
         self, table: Any, names: tuple[str, ...], columns: Iterator[NDArray[Any]]

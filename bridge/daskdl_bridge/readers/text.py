@@ -45,12 +45,15 @@ class TextReader(LineReader):
         Its groups are the columns.
     columns : ExampleColumns, optional
         What is made of the columns: those that become numbers are read as such.
+    classes : str, optional
+        The label, if it stays text because it holds names of classes.
     """
 
     form = "text"
 
     pattern: re.Pattern[str] | None
     columns: ExampleColumns | None = None
+    classes: str | None = None
 
     def table_of(
         self,
@@ -123,6 +126,7 @@ class TextReader(LineReader):
     ) -> Any:
         found = self.cells(lines, part, first_row)
         numeric = set() if self.columns is None else set(self.columns.numeric())
+        numeric.discard(self.classes or "")
         made = {
             name: self._numbers(found[name], name, part, first_row)
             if name in numeric
@@ -164,25 +168,32 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     columns = resolve_columns(options, _names(pattern), parts[0])
     if pattern is None:
         check_types(columns, {_VALUE: pa.string()}, parts[0].url, options)
-    numeric = set(columns.numeric())
+    classes = columns.class_column(options)
+    if classes is not None and _kinds(parts[0], options).get(classes) != "text":
+        classes = None
+    numeric = set(columns.numeric()) - {classes}
     types = {
         name: pa.float64() if name in numeric else pa.string() for name in columns.all()
     }
     columns = with_key_type(columns, parts, [types])
-    return partitions_of_lines(parts, TextReader(pattern, columns), columns, options)
+    reader = TextReader(pattern, columns, classes)
+    return partitions_of_lines(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell the columns of text files, and the kinds of the first lines of the first."""
-    reader = TextReader(_pattern(options))
-    head = read_head(parts[0], "text", options)
-    lines = _lines(head, parts[0], options, is_whole=False)
-    found = reader.cells(lines[:_SAMPLED_ROWS], parts[0], 0)
-    types = {
+    return FileSummary(types=_kinds(parts[0], options), rows=unknown_rows(parts))
+
+
+def _kinds(part: Part, options: SourceOptions) -> dict[str, str]:
+    """Return for each column ``number`` or ``text``, as the first lines have it."""
+    head = read_head(part, "text", options)
+    lines = _lines(head, part, options, is_whole=False)
+    found = TextReader(_pattern(options)).cells(lines[:_SAMPLED_ROWS], part, 0)
+    return {
         name: "number" if all(is_number(c) for c in cells if c) else "text"
         for name, cells in found.items()
     }
-    return FileSummary(types=types, rows=unknown_rows(parts))
 
 
 def _lines(

@@ -112,6 +112,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     for name in columns.series(options):
         if name in types and not is_list(types[name]):
             types[name] = pa.list_(types[name])
+    classes = columns.class_column(options)
+    if classes is not None and types.get(classes) == pa.binary():
+        types[classes] = pa.string()
     check_types(columns, types, parts[0].url, options)
     columns = with_key_type(columns, parts, [types])
     reader = TfrecordReader(tuple((n, types[n]) for n in columns.all() if n in types))
@@ -159,6 +162,9 @@ def _value(
     if values is None:
         return None
     each, is_list = _type_of_one(values), pa.types.is_list(arrow_type)
+    if arrow_type == pa.string() and each == pa.binary() and len(values) == 1:
+        # What is no text names no class.
+        return values[0].decode(errors="replace")
     if each != (arrow_type.value_type if is_list else arrow_type):
         raise _other_type(arrow_type, each, name, offset, part)
     if is_list:

@@ -191,6 +191,7 @@ def _types(
 ) -> dict[str, Any]:
     """Return the types of columns that are to be read, structs of what is within."""
     numeric, series = set(columns.numeric()), set(columns.series(options))
+    classes = columns.class_column(options)
     leaves: dict[Path, Any] = {}
     for name in columns.all():
         column = columns.holding(name)
@@ -206,7 +207,8 @@ def _types(
                 f"{part.url}: column {name!r} {must}: {column!r} holds "
                 f"{some(inner) or 'text'}.{did_you_mean(name, inner)}"
             )
-        of_one = _NUMBER if name in numeric else _TEXT
+        is_class = name == classes and _in_words(cells) == "text"
+        of_one = _NUMBER if name in numeric and not is_class else _TEXT
         leaves[path] = pa.list_(of_one) if name in series else _type(cells, of_one)
     return _structs(leaves)
 

@@ -100,6 +100,9 @@ class SourceOptions:
     n_classes : int or tuple of (int or None), optional
         The label column holds integers from 0 to n_classes - 1 and becomes one-hot
         rows; anything else is refused. Several: one an output, in their order.
+    class_names : tuple of str, optional
+        Names of the classes of the (first) output, in the order of their numbers; a
+        label of tables that holds texts holds these names. Networks fill theirs in.
     n_features : int, optional
         Expected number of features an example; another is refused.
     feature_shape : tuple of int, optional
@@ -191,6 +194,7 @@ class SourceOptions:
     series_labels: bool | str | tuple[bool | str, ...] | None = None
     handle_invalid: str = "error"
     n_classes: int | tuple[int | None, ...] | None = None
+    class_names: tuple[str, ...] | None = None
     n_features: int | None = None
     feature_shape: tuple[int, ...] | None = None
     dtype: str | None = None
@@ -228,6 +232,7 @@ class SourceOptions:
         for option in ("features", "label"):
             object.__setattr__(self, option, _as_columns(option, getattr(self, option)))
         for option in (
+            "class_names",
             "feature_shape",
             "n_classes",
             "series_features",
@@ -335,7 +340,9 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
         refuse_for_open(data, options)
         source = data
     else:
-        source = replace(opened_by(data).open(data, options), options=options)
+        opened = opened_by(data).open(data, options)
+        names = opened.class_names or options.class_names
+        source = replace(opened, options=options, class_names=names)
     if not options.pre_processor:
         return source
     return pre_processed(source, options.pre_processor)

@@ -35,10 +35,28 @@ def check_source_options(options: Any) -> None:
     check_one_of("SourceOptions", "handle_invalid", options.handle_invalid, _HANDLING)
     if options.dtype is not None:
         check_one_of("SourceOptions", "dtype", options.dtype, ("float32", "float64"))
+    _check_class_names(options)
     _check_loader(options)
     _check_numbers(options)
     _check_align(options)
     _check_combinations(options)
+
+
+def _check_class_names(options: Any) -> None:
+    names = options.class_names
+    if names is None:
+        return
+    if len({*names}) != len(names) or not names:
+        raise OptionError(
+            "SourceOptions: class_names must be different texts in a list, got "
+            f"{names!r}."
+        )
+    n_classes = options.classes_of(0)
+    if n_classes is not None and len(names) != n_classes:
+        raise OptionError(
+            f"SourceOptions: class_names must be n_classes={n_classes} names, got "
+            f"{len(names)}: {some(names)}."
+        )
 
 
 def _check_loader(options: Any) -> None:

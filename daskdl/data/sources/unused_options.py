@@ -36,6 +36,7 @@ _OF_FORMS = (*TEXT_OPTIONS, *SEQUENCE_OPTIONS, *SNAPSHOT_OPTIONS, *_OF_OTHERS)
 # that follow on its own, and what also tells where predictions go.
 _FOR_OPEN = frozenset(
     {
+        "class_names",
         "dtype",
         "feature_shape",
         "n_classes",

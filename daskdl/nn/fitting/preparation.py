@@ -313,6 +313,8 @@ def options_for(
     # The network itself makes rows of the classes of data in memory.
     if options.n_classes is None and not _is_in_memory(data):
         changes["n_classes"] = n_classes
+    if options.class_names is None and network.class_names is not None:
+        changes["class_names"] = network.class_names
     # The network knows what comes out of preprocessors, not what goes in.
     if options.align is not None:
         changes |= _series(network)

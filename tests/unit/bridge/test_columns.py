@@ -209,7 +209,7 @@ def test_labels_that_are_text_are_refused_with_what_to_do(tmp_path, ending):
         path.write_text("features,label\n1,cat\n2,dog\n")
     else:
         path.write_text('{"features": 1, "label": "cat"}\n')
-    with pytest.raises(ColumnError, match=r"StringIndexer; .* network\.class_names"):
+    with pytest.raises(ColumnError, match=r"class_names, .* by StringIndexer"):
         load_one(path)
 
 
