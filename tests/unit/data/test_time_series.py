@@ -39,23 +39,27 @@ def test_steps_stand_at_one_end(align, features, mask):
         ("end", [[[0, 5]], [[0, 6]]], [[0, 1], [0, 1]]),
     ],
 )
-def test_label_of_a_series_stands_at_its_last_step(align, labels, mask):
+@pytest.mark.parametrize("data_format", ["NCW", "NWC"])
+def test_label_of_a_series_stands_at_its_last_step(align, labels, mask, data_format):
     made = padded(
-        [SERIES], [np.array([[5.0], [6.0]])], align=align, at_last_step=[True]
+        [SERIES], [np.array([[5.0], [6.0]])], align=align, at_last_step=[data_format]
     )
-    np.testing.assert_array_equal(made.labels[0], labels)
+    expected = np.array(labels)
+    if data_format == "NWC":
+        expected = expected.transpose(0, 2, 1)
+    np.testing.assert_array_equal(made.labels[0], expected)
     np.testing.assert_array_equal(made.labels_masks[0], mask)
 
 
 def test_labels_shorter_than_the_features_stand_at_the_same_end():
     short = TimeSeries(np.array([[7.0], [8.0]]), np.array([1, 1]))
-    made = padded([SERIES], [short], align="end", at_last_step=[True])
+    made = padded([SERIES], [short], align="end", at_last_step=["NCW"])
     np.testing.assert_array_equal(made.labels_masks[0], [[0, 1], [0, 1]])
 
 
 def test_features_are_padded_to_labels_that_are_longer():
     longer = TimeSeries(np.ones((5, 1)), np.array([3, 2]))
-    made = padded([SERIES], [longer], align="start", at_last_step=[False])
+    made = padded([SERIES], [longer], align="start", at_last_step=[None])
     np.testing.assert_array_equal(made.features_masks[0], [[1, 0, 0], [1, 1, 0]])
 
 
@@ -120,3 +124,20 @@ def test_merging_of_several_inputs_does_so_too():
 def test_merging_refuses_lengths_that_must_be_equal():
     with pytest.raises(ShapeError, match=r"align='equal_length', got \[1, 3\]"):
         DataSet.merge([series(1, 1), series(1, 3)], align="equal_length")
+
+
+def steps_first(length, features=2):
+    shape = (1, length, features)
+    return DataSet(np.ones(shape), features_mask=np.ones((1, length)))
+
+
+def test_masks_tell_that_time_comes_before_features():
+    merged = DataSet.merge([steps_first(3), steps_first(1)], align="end")
+    assert merged.features.shape == (2, 3, 2)
+    np.testing.assert_array_equal(merged.features[1, :, 0], [0, 0, 1])
+    np.testing.assert_array_equal(merged.features_mask, [[1, 1, 1], [0, 0, 1]])
+
+
+def test_other_numbers_of_features_are_refused_whatever_the_masks():
+    with pytest.raises(ShapeError, match="examples of features must have one shape"):
+        DataSet.merge([steps_first(3), steps_first(4, features=3)])
