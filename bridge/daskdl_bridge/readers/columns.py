@@ -14,12 +14,11 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.arrays import innermost, is_list, is_number
 from daskdl_bridge.readers.images import is_binary, is_image_struct
 from daskdl_bridge.readers.nested import column_holding, type_of
-from daskdl_bridge.readers.text_labels import is_text
+from daskdl_bridge.readers.text_labels import TextLabelError, is_text
 from daskdl_bridge.readers.vectors import is_vector
 
 __all__ = [
     "ExampleColumns",
-    "TextLabelError",
     "check_exist",
     "check_fields",
     "check_types",
@@ -31,40 +30,6 @@ __all__ = [
 _SPARK_FEATURES, _SPARK_LABEL = "features", "label"
 
 _MERGE = " Other files have it; with merge_schema it is null where it is not."
-
-
-class TextLabelError(ColumnError):
-    """A label is text, and nobody said which classes there are.
-
-    Parameters
-    ----------
-    who : str
-        For messages: a path.
-    name : str
-        Of the column.
-    arrow_type : pyarrow.DataType
-    hint : str
-        What to do.
-    first : str
-        The first value, in words.
-    """
-
-    def __init__(
-        self, who: str, name: str, arrow_type: Any, hint: str, first: str = ""
-    ) -> None:
-        super().__init__(
-            f"{who}: column {name!r} must hold numbers, arrays of numbers, vectors, "
-            f"bytes or images, got {arrow_type}{first}.{hint}"
-        )
-        self.name = name
-        self._told = (who, name, arrow_type, hint)
-
-    def __reduce__(self) -> Any:
-        return type(self), self._told
-
-    def showing(self, value: Any) -> "TextLabelError":
-        """Return the error with the first value of the column."""
-        return TextLabelError(*self._told, first=f", the first is {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import DaskdlError
-from daskdl_bridge.readers.columns import TextLabelError
+from daskdl_bridge.readers.text_labels import TextLabelError
 
 __all__ = ["showing_first_value"]
 

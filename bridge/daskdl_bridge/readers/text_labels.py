@@ -9,11 +9,45 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from daskdl.checks import some
-from daskdl.errors import DataError
+from daskdl.errors import ColumnError, DataError
 from daskdl_bridge.readers.buffers import as_numpy
 from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
-__all__ = ["are_no_classes", "is_text", "numbers_of_classes"]
+__all__ = ["TextLabelError", "are_no_classes", "is_text", "numbers_of_classes"]
+
+
+class TextLabelError(ColumnError):
+    """A label is text, and nobody said which classes there are.
+
+    Parameters
+    ----------
+    who : str
+        For messages: a path.
+    name : str
+        Of the column.
+    arrow_type : pyarrow.DataType
+    hint : str
+        What to do.
+    first : str
+        The first value, in words.
+    """
+
+    def __init__(
+        self, who: str, name: str, arrow_type: Any, hint: str, first: str = ""
+    ) -> None:
+        super().__init__(
+            f"{who}: column {name!r} must hold numbers, arrays of numbers, vectors, "
+            f"bytes or images, got {arrow_type}{first}.{hint}"
+        )
+        self.name = name
+        self._told = (who, name, arrow_type, hint)
+
+    def __reduce__(self) -> Any:
+        return type(self), self._told
+
+    def showing(self, value: Any) -> "TextLabelError":
+        """Return the error with the first value of the column."""
+        return TextLabelError(*self._told, first=f", the first is {value!r}")
 
 
 def is_text(arrow_type: Any) -> bool:
