@@ -244,6 +244,17 @@ class Training(Conf):
             "or train the same ones on the same workers in every run (fixed)."
         ),
     ] = None
+    rdd_training_approach: Annotated[
+        Annotated[Literal["export", "direct"], AnySpelling()] | None,
+        Field(
+            description="How Spark's data reach the workers. The files of a job are "
+            "read as they are."
+        ),
+    ] = None
+    export_directory: Annotated[
+        str | None,
+        Field(description="Where Spark writes its data, of which a job reads none."),
+    ] = None
 
     @model_validator(mode="after")
     def _check_master(self) -> "Training":

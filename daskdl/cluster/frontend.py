@@ -27,9 +27,9 @@ from daskdl.data.sources.paths import listed_paths
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
 from daskdl.nn.fitting.events import Preparing
+from daskdl.nn.fitting.hearing import hearing_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
-from daskdl.nn.fitting.progress import hearing_of
 from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
 from daskdl.nn.fitting.run_state import RunPlan, RunPosition
 from daskdl.nn.given_in_one import data_in_one
@@ -149,11 +149,12 @@ class ClusterNetwork(ClusterInference[N]):
         with ExitStack() as held:
             with self._scheduler_must_answer(AGAIN):
                 held.enter_context(self._workers(workers, resources, tell))
+                there, how = held.enter_context(self._handed_over(data, given))
                 tell("checking the data, of which every example is read once")
                 prepared = prepare(
                     self.network,
-                    data,
-                    given,
+                    there,
+                    how,
                     batch_size=batch_size,
                     normalizer=used,
                     scan=scan_on(self._client),

@@ -40,8 +40,9 @@ from daskdl.cluster.results import (
 from daskdl.cluster.worker_changes import WorkerChanges
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import Sink, open_sink
+from daskdl.data.sources.handed_over import handed_over, with_defaults
 from daskdl.data.sources.partition import Source
-from daskdl.data.sources.returned import returned_for
+from daskdl.data.sources.returned import Returned, returned_for
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
@@ -213,9 +214,9 @@ class ClusterInference(Generic[N]):
         check_count(type(self).__name__, "batch_size", batch_size)
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         who = f"{type(self).__name__}.{called}"
-        source = self._open(data, given_options(who, options, source_options))
+        wanted = given_options(who, options, source_options)
         task = InferenceTask(batch_size, normalizer=normalizer)
-        with self._inferring() as changes:
+        with self._opened(data, wanted) as source, self._inferring() as changes:
             scored = score_source(
                 self._client, self.network, source, evaluations, task, changes
             )
@@ -257,13 +258,12 @@ class ClusterInference(Generic[N]):
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         who = f"{type(self).__name__}.score_examples"
         wanted = given_options(who, options, source_options)
-        source = self._open(data, wanted)
         task = ScoreTask(
             batch_size,
             normalizer=normalizer,
             include_regularization=include_regularization,
         )
-        with self._inferring() as changes:
+        with self._opened(data, wanted) as source, self._inferring() as changes:
             scored = score_examples_of(
                 self._client, self.network, source, task, changes
             )
@@ -339,25 +339,25 @@ class ClusterInference(Generic[N]):
             wanted = replace(wanted, key=columns_of(key))
         wanted = replace(as_opened(data, wanted), require_labels=False)
         check_written("feed_forward_with_key", wanted.keep, output)
-        returned = None if output is not None else returned_for(given, wanted)
+        returned = None if output is not None else self._returned(given, wanted)
         if returned is not None:
             source = self._open(returned.data, returned.options)
             task = InferenceTask(batch_size, key_names(returned.key), normalizer)
             sink = open_sink(returned.output, storage_options=wanted.storage_options)
             self._write(source, sink, task)
             return returned.bring(output_columns(self.network))
-        source = self._open(given, wanted)
-        check_predictable("feed_forward_with_key", source, wanted, output, data)
         task = InferenceTask(batch_size, key_names(wanted.key), normalizer)
-        if output is not None:
-            sink = open_sink(
-                output,
-                format=output_format or "parquet",
-                overwrite=overwrite,
-                storage_options=wanted.storage_options,
-            )
-            return self._write(source, sink, task)
-        predicted = self._predict(source, None, task)
+        with self._opened(given, wanted) as source:
+            check_predictable("feed_forward_with_key", source, wanted, output, data)
+            if output is not None:
+                sink = open_sink(
+                    output,
+                    format=output_format or "parquet",
+                    overwrite=overwrite,
+                    storage_options=wanted.storage_options,
+                )
+                return self._write(source, sink, task)
+            predicted = self._predict(source, None, task)
         if is_labelled(data):
             return labelled(data, predicted, wanted)
         return pairs_of(predicted)
@@ -402,6 +402,24 @@ class ClusterInference(Generic[N]):
 
     def _scheduler_must_answer(self, advice: str) -> AbstractContextManager[None]:
         return scheduler_must_answer(self._client, type(self).__name__, advice)
+
+    def _handed_over(
+        self, data: Any, options: SourceOptions
+    ) -> AbstractContextManager[tuple[Any, SourceOptions]]:
+        """Bring data to the workers, as the call says, or else the training master."""
+        used = with_defaults(data, options, self._master.source_options())
+        return handed_over(data, options_for(self.network, used, data), self._client)
+
+    def _returned(self, data: Any, options: SourceOptions) -> Returned | None:
+        # What comes back goes by files, whatever the master says of training.
+        of_master = self._master.source_options()
+        directory = {"export_directory": of_master["export_directory"]}
+        return returned_for(data, with_defaults(data, options, directory))
+
+    @contextmanager
+    def _opened(self, data: Any, options: SourceOptions) -> Iterator[Source]:
+        with self._handed_over(data, options) as (there, how):
+            yield self._open(there, how)
 
     def _open(self, data: Any, options: SourceOptions) -> Source:
         source = open_source(data, options_for(self.network, options, data))

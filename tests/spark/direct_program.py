@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.spark import direct as driver
-from daskdl_bridge.spark import direct_sending
+from daskdl_bridge.spark import direct_sending, direct_session
 from daskdl_bridge.spark.sources import SparkSources
 
 ROWS, PARTITIONS = 300, 3
@@ -55,13 +55,13 @@ def failing_first(pieces):
 def found(spark, client):
     frame = spark.range(0, ROWS, 1, PARTITIONS).selectExpr("array(id) x", "id")
     held_before = []
-    settled = driver._Session.settled
+    settled = direct_session.Session.settled
 
     def looked_at(session, manifest):
         held_before.extend(held(client))
         return settled(session, manifest)
 
-    driver._Session.settled = looked_at
+    direct_session.Session.settled = looked_at
     with driver.direct(frame, client) as data:
         counted = sorted(piece.key for piece in data.pieces)
         read = SourceOptions(features="x", key="id", require_labels=False)

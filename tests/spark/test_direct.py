@@ -15,8 +15,7 @@ from pyarrow import flight
 
 import daskdl
 from daskdl.data.sources.source import SourceOptions
-from daskdl_bridge.spark import direct as driver
-from daskdl_bridge.spark import direct_inbox, direct_sending
+from daskdl_bridge.spark import direct_inbox, direct_sending, direct_session
 from daskdl_bridge.spark.direct import direct
 from daskdl_bridge.spark.sources import SparkSources
 from tests.spark.small_network import small_network
@@ -228,7 +227,7 @@ def test_workers_that_cannot_be_reached_are_named(client, frame, monkeypatch):
     def nowhere(options):
         return "grpc://127.0.0.1:1"
 
-    monkeypatch.setattr(driver, "open_inbox", nowhere)
+    monkeypatch.setattr(direct_session, "open_inbox", nowhere)
     message = r"none does: .*127\.0\.0\.1:1.*daskdl\.spark\.export"
     with pytest.raises(daskdl.ClusterError, match=message):
         direct(frame, client)
@@ -258,7 +257,7 @@ def test_a_cluster_with_tls_has_inboxes_with_tls(frame, arrays):
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
-        (lambda spark: [1], {}, r"must be a DataFrame of Spark, got builtins\.list"),
+        (lambda spark: [1], {}, r"must be a DataFrame or an RDD.*list"),
         (lambda spark: spark.range(3), {"memory_limit": "much"}, "got 'much'"),
         (lambda spark: spark.range(3), {"memory_limit": 0}, "memory_limit"),
         (lambda spark: spark.range(0), {}, "at least one row"),

@@ -1,6 +1,7 @@
 """Exported blocks of an RDD as partitions, of the row groups of Parquet files."""
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from daskdl_bridge.listing import Part, list_parts
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.storage import open_input
 
-__all__ = ["open_blocks"]
+__all__ = ["BlockPartition", "BlockReader", "open_blocks"]
 
 
 def open_blocks(
@@ -43,10 +44,33 @@ def open_blocks(
         with _opened(part, options) as file:
             groups = file.num_row_groups
         partitions += [
-            BlockPartition(f"{part.url} [{group}]", part, group, options)
+            BlockPartition(f"{part.url} [{group}]", _RowGroup(part, group), options)
             for group in range(groups)
         ]
     return Source(name, tuple(partitions), minibatches)
+
+
+class BlockReader(ABC):
+    """Reads rows with a block each; picklable, a subclass for each place."""
+
+    @abstractmethod
+    def rows(self, options: SourceOptions) -> Iterator[dict[str, Any]]:
+        """Yield rows as they were made, one by one."""
+
+
+@dataclass(frozen=True)
+class _RowGroup(BlockReader):
+    part: Part
+    group: int
+
+    def rows(self, options: SourceOptions) -> Iterator[dict[str, Any]]:
+        part = self.part
+        with (
+            unchanged(part.url, part.fingerprint, options.storage_options),
+            _opened(part, options) as file,
+        ):
+            for table in file.iter_batches(1, row_groups=[self.group]):
+                yield from table.to_pylist()
 
 
 @contextmanager
@@ -60,21 +84,17 @@ def _opened(part: Part, options: SourceOptions) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class BlockPartition(Partition):
-    """The blocks in a row group of a file.
+    """Some blocks that are stored together.
 
     Parameters
     ----------
     name : str
-    part : Part
-        The file.
-    group : int
-        Number of the row group.
+    reader : BlockReader
     options : SourceOptions
     """
 
     name: str
-    part: Part
-    group: int
+    reader: BlockReader
     options: SourceOptions
     rows: int | None = None
 
@@ -85,16 +105,9 @@ class BlockPartition(Partition):
 
     def load_blocks(self) -> Iterator[DataSet | MultiDataSet]:
         """Yield the blocks one by one; see `Partition.load_blocks`."""
-        part = self.part
-        with (
-            unchanged(part.url, part.fingerprint, self.options.storage_options),
-            _opened(part, self.options) as file,
-        ):
-            for table in file.iter_batches(1, row_groups=[self.group]):
-                yield self._block(table)
+        yield from map(self._block, self.reader.rows(self.options))
 
-    def _block(self, table: Any) -> DataSet | MultiDataSet:
-        (row,) = table.to_pylist()
+    def _block(self, row: dict[str, Any]) -> DataSet | MultiDataSet:
         with np.load(io.BytesIO(row["arrays"]), allow_pickle=False) as saved:
             arrays = {name: saved[name] for name in saved.files}
         # Shaped and checked as what is in memory, which has no columns.

@@ -12,6 +12,7 @@ from distributed import Client
 from daskdl.checks import check_count
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.connect import connect as connected
+from daskdl.nn.fitting.minute_progress import minutes_on_stderr
 from daskdl_bridge.spark.running_clusters import running, session_key
 from daskdl_bridge.spark.session import setting
 
@@ -34,7 +35,8 @@ def connect(session: Any, *, workers: int | None = None) -> Iterator[Client]:
     :func:`daskdl_bridge.spark.cluster.cluster`, that is the block's own. Else its
     scheduler's address is in the environment's ``DASK_SCHEDULER_ADDRESS`` or in the
     session's ``spark.daskdl.scheduler``. Without both a cluster is started on this
-    machine, and ended with the block.
+    machine, and ended with the block. Fits in the block write a line a minute to
+    stderr, unless a prompt or a notebook shows them or logging is set up.
 
     Parameters
     ----------
@@ -57,7 +59,11 @@ def connect(session: Any, *, workers: int | None = None) -> Iterator[Client]:
     """
     if workers is not None:
         check_count("connect", "workers", workers)
-    with _opened(session, workers) as client, client.as_current():
+    with (
+        _opened(session, workers) as client,
+        client.as_current(),
+        minutes_on_stderr(),
+    ):
         key = session_key(session)
         before = _OPEN.get(key)
         _OPEN[key] = client
@@ -104,6 +110,7 @@ class SharedClients:
             if number not in self._open:
                 stack = contextlib.ExitStack()
                 self._open[number] = stack, stack.enter_context(_opened(session))
+                stack.enter_context(minutes_on_stderr())
             self._users[number] = self._users.get(number, 0) + 1
             client = self._open[number][1]
         try:

@@ -13,6 +13,7 @@ from distributed.core import Status
 
 from daskdl.cluster.started_workers import certificates
 from daskdl.errors import ClusterError
+from daskdl.nn.fitting.minute_progress import minutes_on_stderr
 from daskdl_bridge.spark.cluster_job import WorkerJob
 from daskdl_bridge.spark.cluster_options import SparkClusterOptions
 from daskdl_bridge.spark.cluster_process import WHO
@@ -78,7 +79,8 @@ def cluster(
     Public as ``daskdl.spark.cluster``. Each worker is a task of one Spark job, which
     holds its slot until the block ends: other jobs of the same application run in
     the slots that are left. The scheduler is a process beside this one. Workers that
-    Spark starts late, or again after an executor was lost, join.
+    Spark starts late, or again after an executor was lost, join. Fits in the block
+    tell how far they are as those of :func:`daskdl_bridge.spark.client.connect`.
 
     Parameters
     ----------
@@ -136,6 +138,7 @@ def cluster(
         WorkerJob(spark, options.workers) as job,
         scheduler_process(listens, known_as, of_worker["security"]) as address,
         Client(address, security=of_worker["security"], set_as_default=False) as client,
+        minutes_on_stderr(),
     ):
         order = pickle.dumps({"scheduler_ip": address, **of_worker})
         job.start(worker_task(get_address_host_port(address), order))

@@ -20,6 +20,7 @@ __all__ = [
     "SERVER_NAME",
     "Access",
     "sender",
+    "sender_of_blocks",
 ]
 
 # A row a piece. What comes back to the driver is of one attempt a partition.
@@ -114,6 +115,33 @@ def sender(
             pass
 
     return send
+
+
+def sender_of_blocks(
+    rows_of: Callable[[Iterable[Any]], Iterable[Any]],
+    send: Callable[[Iterable[Any]], Iterator[Any]],
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return a function for ``mapPartitions`` that sends blocks, yields the manifest.
+
+    Parameters
+    ----------
+    rows_of : callable
+        Makes rows of blocks of the elements of a partition, ``(keys, arrays)``.
+    send : callable
+        What `sender` returned.
+    """
+
+    def send_blocks(elements: Iterable[Any]) -> Iterator[Any]:
+        for batch in send(map(_batch, rows_of(elements))):
+            yield from batch.to_pylist()
+
+    return send_blocks
+
+
+def _batch(row: tuple[Any, Any]) -> Any:
+    keys, arrays = row
+    columns = [pa.array([keys], pa.list_(pa.binary())), pa.array([arrays], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["keys", "arrays"])
 
 
 def _manifest(row: tuple[int, ...]) -> Any:

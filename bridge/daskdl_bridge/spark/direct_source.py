@@ -1,7 +1,7 @@
 """Pieces that workers hold, as partitions: each is read by whoever needs it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,13 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.footers import Footer, settled_columns
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
+from daskdl_bridge.spark.block_source import BlockPartition, BlockReader
 from daskdl_bridge.spark.direct_inbox import Inbox, naming_lost_inbox, pieces_here
 from daskdl_bridge.spark.direct_pieces import in_one_buffer, table_of
 from daskdl_bridge.spark.direct_sending import Access
 from daskdl_bridge.storage import open_input
 
-__all__ = ["Piece", "open_pieces"]
+__all__ = ["Piece", "open_pieces", "open_pieces_of_blocks"]
 
 # Of a piece that a worker gives to another one.
 _GET_S = 120.0
@@ -78,23 +79,71 @@ def open_pieces(
     columns, _ = settled_columns(
         [Part(url=name)], [Footer(rows=rows, types=types)], options
     )
-    partitions = []
-    for piece in pieces:
-        where = f"{name}, partition {piece.partition}"
-        stop = piece.first_row + piece.rows
-        spilled = _SpilledPiece()
-        partitions.append(
-            TablePartition(
-                name=f"{where} [{piece.first_row}:{stop}]",
-                rows=piece.rows,
-                part=Part(url=piece.url or where),
-                reader=spilled if piece.url else _HeldPiece(piece, access),
-                columns=columns,
-                options=options,
-                first_row=piece.first_row,
-            )
+    partitions = [
+        TablePartition(
+            name=_name(name, piece),
+            rows=piece.rows,
+            part=_part(name, piece),
+            reader=_reader(piece, access),
+            columns=columns,
+            options=options,
+            first_row=piece.first_row,
         )
+        for piece in pieces
+    ]
     return Source(name, tuple(partitions))
+
+
+def open_pieces_of_blocks(
+    name: str,
+    pieces: Sequence[Piece],
+    access: Access,
+    options: SourceOptions,
+    *,
+    minibatches: bool,
+) -> Source:
+    """Make a partition of each piece of an RDD, whose rows are blocks.
+
+    Parameters
+    ----------
+    name, pieces, access, options
+        See `open_pieces`.
+    minibatches : bool
+        Whether each block is a minibatch as it is; else it is some of the examples.
+    """
+    partitions = [
+        BlockPartition(
+            _name(name, piece),
+            _Blocks(_reader(piece, access), _part(name, piece)),
+            options,
+        )
+        for piece in pieces
+    ]
+    return Source(name, tuple(partitions), minibatches)
+
+
+def _name(name: str, piece: Piece) -> str:
+    stop = piece.first_row + piece.rows
+    return f"{name}, partition {piece.partition} [{piece.first_row}:{stop}]"
+
+
+def _part(name: str, piece: Piece) -> Part:
+    return Part(url=piece.url or f"{name}, partition {piece.partition}")
+
+
+def _reader(piece: Piece, access: Access) -> WholeReader:
+    return _SpilledPiece() if piece.url else _HeldPiece(piece, access)
+
+
+@dataclass(frozen=True)
+class _Blocks(BlockReader):
+    reader: WholeReader
+    part: Part
+
+    def rows(self, options: SourceOptions) -> Iterator[dict[str, Any]]:
+        table = self.reader.read(self.part, ["keys", "arrays"], options)
+        for number in range(table.num_rows):
+            yield from table.slice(number, 1).to_pylist()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from daskdl.nn.conf.network import (
 )
 from daskdl.nn.loss_evaluations import tells_classes
 from daskdl_bridge.spark.client import SharedClients
-from daskdl_bridge.spark.minute_progress import MinuteProgress
 from daskdl_bridge.spark.models import (
     ClassificationModel,
     RegressionModel,
@@ -100,7 +99,7 @@ class _NetworkEstimator(
                 batch_size=self.getOrDefault(self.batchSize),
                 shuffle=True,
                 workers=self.given("numWorkers"),
-                listeners=[*([best] if best else []), MinuteProgress()],
+                listeners=best,
                 **how,
             )
         trained = network if best is None else best.network

@@ -11,16 +11,16 @@ import uuid
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from daskdl.data.retries import BROKEN
 from daskdl.data.store import kind_of, remove
-from daskdl.errors import DataError, OptionError
+from daskdl.errors import OptionError
 from daskdl.option_types import with_checked_types
 from daskdl_bridge.spark import rdd_blocks
 from daskdl_bridge.spark.directory import export_directory
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
-from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
+from daskdl_bridge.spark.rdd_kinds import Form, RddKind, blocks_of, kind_of_rdd
 from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of
 from daskdl_bridge.storage import filesystem, join_url
@@ -35,8 +35,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-
-Form = Literal["columns", "minibatches", "examples"]
 
 # Row groups that a worker reads as a partition. Parquet looks at their size after a
 # hundred rows only, unless it is told to; and a row is a minibatch here.
@@ -173,18 +171,8 @@ def _frame_of_rdd(session: Any, rdd: Any) -> tuple[Any, Form, str]:
     name = f"Spark RDD of {kind.value}"
     if kind is RddKind.ROWS:
         return session.createDataFrame(rdd), "columns", name
-    if kind is RddKind.PATHS:
-        raise DataError(
-            "export: data must be examples, got an RDD of texts. Paths are given to "
-            "fit_paths; nothing of them is written."
-        )
-    if kind is RddKind.DATASETS:
-        rows = rdd.mapPartitions(rdd_blocks.rows_of_datasets)
-        form: Form = "minibatches"
-    else:
-        is_keyed = kind is RddKind.PAIRS
-        how = rdd_blocks.rows_of_pairs if is_keyed else rdd_blocks.rows_of_examples
-        rows, form = rdd.mapPartitions(how), "examples"
+    rows_of, form = blocks_of("export", kind)
+    rows = rdd.mapPartitions(rows_of)
     carry_by_value(rdd_blocks)
     frame = session.createDataFrame(rows, rdd_blocks.BLOCK_SCHEMA, verifySchema=False)
     return frame, form, name

@@ -1,42 +1,46 @@
 """How DataFrames, RDDs, and what was handed over of them are opened."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused_options import refuse_unused
+from daskdl.data.sources.unused_options import refuse_unused, without_options
 from daskdl.errors import OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.source import PathSources
 from daskdl_bridge.spark.block_source import open_blocks
-from daskdl_bridge.spark.direct import DirectData
+from daskdl_bridge.spark.direct import DirectData, direct
 from daskdl_bridge.spark.export import Export, exported
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
 from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
 from daskdl_bridge.spark.returned import ReturnedFrame, ReturnedPairs
 
-__all__ = ["opened", "returned"]
+__all__ = ["handed_over", "heeds", "opened", "returned"]
 
-_OF_ALL = ("export_directory",)
-_OF_FRAMES = (*_OF_ALL, *TABLE_OPTIONS)
+# Of DataFrames and RDDs that Spark has not handed over yet.
+_OF_LIVE = ("rdd_training_approach", "export_directory")
 
 _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 
 def opened(data: Any, options: SourceOptions) -> Source:
     """Have Spark write the data, and open what it wrote; see `SparkSources.open`."""
-    heeded = _heeded(data)
-    refuse_unused("SparkSources", "Spark's data", options, heeded)
-    if options.format is not None:
+    _check_options(data, options)
+    if options.rdd_training_approach == "direct":
         raise OptionError(
-            "SparkSources: format must be None for Spark's data, got "
-            f"{options.format!r}."
+            "SparkSources: rdd_training_approach must be 'export' where data are "
+            "opened without workers, got 'direct'. Give them to a front end such as "
+            "daskdl.DaskMultiLayer, or to daskdl.spark.direct."
         )
-    read = replace(options, export_directory=None)
+    read = _of_what_is_there(options)
     if isinstance(data, DirectData):
+        if data.form != "columns":
+            _refuse_columns(data, options)
         return data.open(_reaching(data, read))
     if is_rdd(data) and kind_of_rdd(data) is RddKind.PATHS:
         return PathSources().open(data.collect(), read)
@@ -49,21 +53,70 @@ def opened(data: Any, options: SourceOptions) -> Source:
     return open_blocks(there.url, there.name, read, minibatches=is_minibatches)
 
 
+def heeds(data: Any) -> tuple[str, ...]:
+    """Return the options that a training master gives; see `SparkSources.heeds`."""
+    is_live = is_frame(data) or (
+        is_rdd(data) and kind_of_rdd(data) is not RddKind.PATHS
+    )
+    return _OF_LIVE if is_live else ()
+
+
+@contextmanager
+def handed_over(
+    data: Any, options: SourceOptions, client: Any
+) -> Iterator[tuple[Any, SourceOptions]]:
+    """Bring data to the workers; see `SparkSources.handed_over`."""
+    if options.rdd_training_approach != "direct" or not heeds(data):
+        yield data, options
+        return
+    _check_options(data, options)
+    with direct(
+        data,
+        client,
+        columns=_columns(data, options),
+        export_directory=options.export_directory,
+        storage_options=options.storage_options,
+    ) as there:
+        yield there, _of_what_is_there(options)
+
+
 def returned(data: Any, options: SourceOptions) -> ReturnedFrame | ReturnedPairs | None:
     """Return how predictions come back; see `SparkSources.returned`."""
-    if is_frame(data):
-        return ReturnedFrame(data, options)
-    if is_rdd(data) and kind_of_rdd(data) is RddKind.PAIRS:
-        return ReturnedPairs(data, options)
-    return None
+    is_pairs = is_rdd(data) and kind_of_rdd(data) is RddKind.PAIRS
+    if not is_frame(data) and not is_pairs:
+        return None
+    if options.rdd_training_approach == "direct":
+        raise OptionError(
+            "feed_forward_with_key: rdd_training_approach must be 'export' for "
+            "predictions that Spark reads, which come by files, got 'direct'. Leave it "
+            "out, or give output."
+        )
+    there = _of_what_is_there(options)
+    if is_pairs:
+        written = _exported(data, options)
+        return ReturnedPairs(data, written, there)
+    return ReturnedFrame(data, options.export_directory, there)
+
+
+def _check_options(data: Any, options: SourceOptions) -> None:
+    refuse_unused("SparkSources", "Spark's data", options, _heeded(data))
+    if options.format is not None:
+        raise OptionError(
+            "SparkSources: format must be None for Spark's data, got "
+            f"{options.format!r}."
+        )
 
 
 def _heeded(data: Any) -> tuple[str, ...]:
     """Return the options of stored forms that mean something for the data."""
     if isinstance(data, DirectData):
         return ()
-    is_exported_table = isinstance(data, Export) and data.form == "columns"
-    return _OF_FRAMES if is_frame(data) or is_exported_table else _OF_ALL
+    is_table = is_frame(data) or (isinstance(data, Export) and data.form == "columns")
+    return (*heeds(data), *(TABLE_OPTIONS if is_table else ()))
+
+
+def _of_what_is_there(options: SourceOptions) -> SourceOptions:
+    return replace(options, **without_options(options, _OF_LIVE))
 
 
 def _reaching(data: Export | DirectData, options: SourceOptions) -> SourceOptions:
@@ -74,15 +127,19 @@ def _reaching(data: Export | DirectData, options: SourceOptions) -> SourceOption
 
 
 def _exported(data: Any, options: SourceOptions) -> Export:
-    columns = None
-    if is_frame(data):
-        part = Part(url="Spark DataFrame")
-        found = resolve_columns(options, data.columns, part, has_structs=True)
-        columns = found.stored()
+    columns = _columns(data, options)
     return exported(data, options.export_directory, columns, options.storage_options)
 
 
-def _refuse_columns(there: Export, options: SourceOptions) -> None:
+def _columns(data: Any, options: SourceOptions) -> list[str] | None:
+    """Return the columns of a DataFrame that are read; None for an RDD."""
+    if not is_frame(data):
+        return None
+    part = Part(url="Spark DataFrame")
+    return resolve_columns(options, data.columns, part, has_structs=True).stored()
+
+
+def _refuse_columns(there: Export | DirectData, options: SourceOptions) -> None:
     for option in _COLUMN_OPTIONS:
         if getattr(options, option) is not None:
             raise OptionError(

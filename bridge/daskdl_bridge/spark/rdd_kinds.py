@@ -2,13 +2,18 @@
 
 import enum
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError
+from daskdl_bridge.spark import rdd_blocks
 
-__all__ = ["RddKind", "kind_of_rdd"]
+__all__ = ["Form", "RddKind", "blocks_of", "kind_of_rdd"]
+
+Form = Literal["columns", "minibatches", "examples"]
+"""Columns of a table, or blocks of an RDD: minibatches, or examples still to be cut."""
 
 
 # As long as the object lives.
@@ -36,6 +41,33 @@ def kind_of_rdd(rdd: Any) -> RddKind:
     if rdd not in _KINDS:
         _KINDS[rdd] = _kind_of_first(rdd.take(1))
     return _KINDS[rdd]
+
+
+def blocks_of(who: str, kind: RddKind) -> tuple[Callable[[Any], Any], Form]:
+    """Return what makes rows of blocks of a partition, and what the blocks are.
+
+    Parameters
+    ----------
+    who : str
+        For messages.
+    kind : RddKind
+        Not that of rows, which are a table as they are.
+
+    Raises
+    ------
+    DataError
+        If the RDD holds paths.
+    """
+    if kind is RddKind.PATHS:
+        raise DataError(
+            f"{who}: data must be examples, got an RDD of texts. Paths are given to "
+            "fit_paths; nothing of them is written."
+        )
+    if kind is RddKind.DATASETS:
+        return rdd_blocks.rows_of_datasets, "minibatches"
+    if kind is RddKind.PAIRS:
+        return rdd_blocks.rows_of_pairs, "examples"
+    return rdd_blocks.rows_of_examples, "examples"
 
 
 def _kind_of_first(first: list[Any]) -> RddKind:

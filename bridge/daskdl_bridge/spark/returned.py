@@ -9,7 +9,7 @@ from daskdl.checks import some
 from daskdl.data.sources.returned import OutputColumn
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
-from daskdl_bridge.spark.export import Export, export, exported, kept_until_exit
+from daskdl_bridge.spark.export import Export, export, kept_until_exit
 from daskdl_bridge.spark.session import session_of
 
 __all__ = ["ReturnedFrame", "ReturnedPairs"]
@@ -54,6 +54,8 @@ class ReturnedFrame(_Returned):
     Parameters
     ----------
     frame : pyspark DataFrame
+    directory : str or None
+        Where Spark writes it.
     options : SourceOptions
 
     Raises
@@ -64,7 +66,9 @@ class ReturnedFrame(_Returned):
 
     key: str = _ROW
 
-    def __init__(self, frame: Any, options: SourceOptions) -> None:
+    def __init__(
+        self, frame: Any, directory: str | None, options: SourceOptions
+    ) -> None:
         from pyspark.sql import functions
 
         taken = [
@@ -77,7 +81,7 @@ class ReturnedFrame(_Returned):
             )
         numbered = frame.withColumn(_ROW, functions.monotonically_increasing_id())
         storage = options.storage_options
-        written = export(numbered, options.export_directory, storage_options=storage)
+        written = export(numbered, directory, storage_options=storage)
         kept_until_exit(written)
         super().__init__(session_of(frame), written, replace(options, key=_ROW))
 
@@ -96,14 +100,14 @@ class ReturnedPairs(_Returned):
     ----------
     rdd : pyspark RDD
         Of keyed features.
+    written : Export
+        What Spark wrote of it.
     options : SourceOptions
     """
 
     key: str = _KEY
 
-    def __init__(self, rdd: Any, options: SourceOptions) -> None:
-        directory, storage = options.export_directory, options.storage_options
-        written = exported(rdd, directory, None, storage)
+    def __init__(self, rdd: Any, written: Export, options: SourceOptions) -> None:
         super().__init__(session_of(rdd), written, options)
 
     def bring(self, columns: Sequence[OutputColumn]) -> Any:

@@ -4,6 +4,7 @@ Openers are loaded for all data. What it takes to open Spark's, Dask's distribut
 among it, is imported when there are some.
 """
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from daskdl.data.sources.partition import Source
@@ -41,6 +42,31 @@ class SparkSources:
         from daskdl_bridge.spark.opening import opened
 
         return opened(data, options)
+
+    def heeds(self, data: Any) -> tuple[str, ...]:
+        """Return the options that a training master gives for the data.
+
+        None for paths, and for what was handed over before.
+        """
+        from daskdl_bridge.spark.opening import heeds
+
+        return heeds(data)
+
+    def handed_over(
+        self, data: Any, options: SourceOptions, client: Any
+    ) -> AbstractContextManager[tuple[Any, SourceOptions]]:
+        """Send rows to the workers for the time of the block, if options say so.
+
+        Raises
+        ------
+        ColumnError
+            If a column that the options name is not there, before Spark sends.
+        OptionError, DataError, ClusterError, WorkerLostError
+            See `daskdl_bridge.spark.direct.direct`.
+        """
+        from daskdl_bridge.spark.opening import handed_over
+
+        return handed_over(data, options, client)
 
     def returned(self, data: Any, options: SourceOptions) -> Returned | None:
         """Return how predictions come back as a DataFrame or an RDD.

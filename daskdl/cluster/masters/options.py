@@ -21,6 +21,7 @@ from daskdl.checks import (
     did_you_mean,
 )
 from daskdl.cluster.masters.tree import FAN_OUT
+from daskdl.data.sources.source import checked_approach
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
     FixedThresholdAlgorithm,
@@ -67,6 +68,15 @@ class TrainingMaster:
         in every run. 'balanced' moves minibatches from workers that are slow to those
         that would have nothing left, 'fixed' never does: the same bits in every run
         where the master allows it, at the speed of the slowest.
+    rdd_training_approach : {'export', 'direct'}
+        How DataFrames and RDDs of Spark that are given to a front end reach the
+        workers, unless the call says it: by files that Spark writes, or from Spark's
+        tasks into the workers' memory. Means nothing for other data.
+    export_directory : str, optional
+        Where Spark writes them, unless the call says it: a path or URL that Spark's
+        executors and all workers see. With 'direct', where workers write what their
+        memory has no room for. If not given, as Spark's configuration or the
+        environment say.
     """
 
     worker_prefetch_num_batches: int = 2
@@ -76,10 +86,16 @@ class TrainingMaster:
     rejoin_timeout_s: float = 60.0
     elastic: bool = True
     dealing: str = "balanced"
+    rdd_training_approach: str = "export"
+    export_directory: str | None = None
 
     def __post_init__(self) -> None:
         who = type(self).__name__
         check_one_of(who, "dealing", self.dealing, DEALINGS)
+        approach = checked_approach(who, self.rdd_training_approach)
+        object.__setattr__(self, "rdd_training_approach", approach)
+        if self.export_directory is not None:
+            check_type(who, "export_directory", self.export_directory, str)
         for entry in fields(self):
             if entry.type is bool:
                 check_type(who, entry.name, getattr(self, entry.name), bool)
@@ -95,6 +111,13 @@ class TrainingMaster:
     def moves_work(self) -> bool:
         """Whether minibatches may move between workers during an epoch."""
         return self.dealing == "balanced"
+
+    def source_options(self) -> dict[str, Any]:
+        """Return what it says of data, by the names of `SourceOptions`."""
+        return {
+            "rdd_training_approach": self.rdd_training_approach,
+            "export_directory": self.export_directory,
+        }
 
     def in_words(self) -> str:
         """Return its class and those of its options that change what is learnt."""

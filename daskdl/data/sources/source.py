@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
-from daskdl.checks import check_type, some
+from daskdl.checks import as_known, check_one_of, check_type, some
 from daskdl.data.pre_processors.partition import pre_processed, pre_processors
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.sequence_options import (
@@ -30,6 +30,7 @@ __all__ = [
     "Columns",
     "SourceOpener",
     "SourceOptions",
+    "checked_approach",
     "open_source",
     "opened_by",
 ]
@@ -51,9 +52,14 @@ _LOOKED_AT = frozenset(
         "labels_mask",
         "loader",
         "pre_processor",
+        "rdd_training_approach",
         "timestamp",
     }
 )
+
+# DL4J's ``RDDTrainingApproach``: by files, or into the memory of workers.
+_APPROACHES = ("export", "direct")
+
 # Asked after all others: it takes any path, and others claim paths by their ending.
 _ASKED_LAST = "path"
 
@@ -141,9 +147,14 @@ class SourceOptions:
     ignore_leading_white_space, ignore_trailing_white_space : bool
         Take blanks around CSV cells off. These, like all options from `header` on, bear
         the names and the defaults of Spark's reader.
+    rdd_training_approach : {"export", "direct"}, optional
+        How DataFrames and RDDs of Spark reach the workers of a cluster: by files, or
+        from Spark's tasks into the workers' memory. If not given, as the training
+        master says.
     export_directory : str, optional
-        Where Spark writes its DataFrames and RDDs for the workers: a path or URL that
-        both see.
+        Where Spark writes its DataFrames and RDDs for the workers, and workers what
+        their memory has no room for: a path or URL that both see. If not given, as the
+        training master says.
     pattern : str, optional
         Regular expression of Python that a whole line of a text file matches; its
         groups are columns.
@@ -215,6 +226,7 @@ class SourceOptions:
     multi_line: bool = False
     ignore_leading_white_space: bool = False
     ignore_trailing_white_space: bool = False
+    rdd_training_approach: str | None = None
     export_directory: str | None = None
     pattern: str | None = None
     row_tag: str | None = None
@@ -249,6 +261,9 @@ class SourceOptions:
         object.__setattr__(self, "key", key[0] if key and is_one else key)
         align = alignment_of("SourceOptions", self.align)
         object.__setattr__(self, "align", align)
+        if self.rdd_training_approach is not None:
+            approach = checked_approach("SourceOptions", self.rdd_training_approach)
+            object.__setattr__(self, "rdd_training_approach", approach)
         object.__setattr__(self, "timestamp", _as_time(self.timestamp))
         through = pre_processors("SourceOptions", self.pre_processor)
         object.__setattr__(self, "pre_processor", through)
@@ -293,7 +308,10 @@ class SourceOpener(Protocol):
     :class:`~daskdl.data.sources.summary.DataSummary`, for ``daskdl inspect``;
     `list_paths`, which takes the same and returns the URLs of files; and `returned`,
     which takes the same and returns a :class:`~daskdl.data.sources.returned.Returned`,
-    for data whose predictions are to be of their kind.
+    for data whose predictions are to be of their kind. For data that are to be brought
+    to the workers first it may have `heeds`, which takes data and returns names of
+    options that a training master gives for them, and `handed_over`; see
+    :mod:`daskdl.data.sources.handed_over`.
     """
 
     def accepts(self, data: Any) -> bool:
@@ -346,6 +364,18 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
     if not options.pre_processor:
         return source
     return pre_processed(source, options.pre_processor)
+
+
+def checked_approach(who: str, value: Any) -> str:
+    """Return the value of an option `rdd_training_approach`, given in any spelling.
+
+    Raises
+    ------
+    OptionError
+        If it is no approach.
+    """
+    known = as_known(value, _APPROACHES)
+    return str(check_one_of(who, "rdd_training_approach", known, _APPROACHES))
 
 
 def opened_by(data: Any) -> SourceOpener:

@@ -27,6 +27,7 @@ _OF_OTHERS = (
     "loader",
     "merge_schema",
     "pattern",
+    "rdd_training_approach",
     "row_tag",
     "sample_dim",
 )

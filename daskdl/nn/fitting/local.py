@@ -32,9 +32,9 @@ from daskdl.nn.fitting.compiling import start_compiling
 from daskdl.nn.fitting.data_kinds import is_several, is_stored
 from daskdl.nn.fitting.events import FitStarted
 from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.hearing import hearing_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
-from daskdl.nn.fitting.progress import hearing_of
 from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
 from daskdl.nn.fitting.run_state import DataFingerprint, RunPlan, RunPosition
 from daskdl.nn.loss_evaluations import check_class_outputs

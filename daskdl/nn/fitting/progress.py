@@ -2,10 +2,9 @@
 
 import sys
 import time
-from collections.abc import Iterable
 
 from daskdl.nn.fitting.fit import Fit
-from daskdl.nn.fitting.listener import Listener, listeners_of
+from daskdl.nn.fitting.listener import Listener
 
 _EVERY_S = 0.2
 
@@ -58,26 +57,3 @@ def how_far(fit: Fit, *more: str) -> str:
             *values,
         ]
     )
-
-
-def hearing_of(who: str, given: Listener | Iterable[Listener] | None) -> list[Listener]:
-    """Return the listeners of a fit, with a progress line at a prompt or in a notebook.
-
-    An empty list is for nobody and no line.
-
-    Raises
-    ------
-    OptionError
-        If what is given is no listener.
-    """
-    hearing = listeners_of(who, () if given is None else given)
-    is_silent = given is not None and not hearing
-    # Last, to show what the others reported.
-    return (
-        [*hearing, ProgressLine()] if _is_interactive() and not is_silent else hearing
-    )
-
-
-def _is_interactive() -> bool:
-    # A prompt sets it; a notebook runs a kernel.
-    return hasattr(sys, "ps1") or "ipykernel" in sys.modules

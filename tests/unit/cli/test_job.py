@@ -232,7 +232,7 @@ def test_every_option_of_a_master_can_stand_in_a_job(master):
 def test_every_option_of_a_source_can_stand_in_a_job():
     decided_elsewhere = {"n_classes", "n_features", "dtype", "require_labels"}
     # A job holds no functions, and nothing of Spark's.
-    decided_elsewhere |= {"export_directory", "loader"}
+    decided_elsewhere |= {"export_directory", "loader", "rdd_training_approach"}
     # Networks know which arrays are series, and predictions what is kept beside them.
     decided_elsewhere |= {"keep", "series_features", "series_labels"}
     options = {field.name for field in fields(SourceOptions)}

@@ -95,6 +95,34 @@ def test_the_words_of_a_master_tell_its_outer_momentum():
     assert "outer_momentum=0.3" in DiLoCoTrainingMaster(outer_momentum=0.3).in_words()
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "must"),
+    [
+        ("rdd_training_approach", "file", "one of 'direct', 'export', got 'file'"),
+        ("rdd_training_approach", None, "one of 'direct', 'export', got None"),
+        ("export_directory", 3, "a str, got int"),
+    ],
+)
+def test_an_illegal_way_of_rows_is_refused(option, value, must):
+    with pytest.raises(
+        OptionError, match=f"SharedTrainingMaster: {option} must be {must}"
+    ):
+        SharedTrainingMaster(**{option: value})
+
+
+def test_an_approach_may_be_spelt_as_dl4j_does():
+    master = ParameterAveragingTrainingMaster(rdd_training_approach="Direct")
+    assert master.rdd_training_approach == "direct"
+
+
+def test_how_rows_come_changes_nothing_that_is_learnt():
+    """A run may go on from a checkpoint another way."""
+    direct = SharedTrainingMaster(
+        rdd_training_approach="direct", export_directory="/elsewhere"
+    )
+    assert direct.in_words() == SharedTrainingMaster().in_words()
+
+
 def test_plain_values_make_a_master():
     master = training_master("averaging", {"averaging_frequency": 3})
     assert master == ParameterAveragingTrainingMaster(averaging_frequency=3)

@@ -230,7 +230,7 @@ def test_any_other_error_of_a_listener_ends_the_fit(network, data):
 
 
 def test_scores_are_logged(network, data, caplog):
-    caplog.set_level(logging.INFO, "daskdl")
+    caplog.set_level(logging.INFO, "daskdl.nn.fitting.listeners")
     listener = dl.ScoreIterationListener(2)
     network.fit(data, epochs=2, batch_size=10, listeners=listener)
     heads = [message.partition(":")[0] for message in caplog.messages]
