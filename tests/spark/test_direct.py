@@ -202,6 +202,55 @@ def test_a_worker_that_died_is_named_with_what_to_do(frame):
             front.fit(data, batch_size=20, listeners=[])
 
 
+def test_a_stopped_worker_holds_no_task(frame, monkeypatch):
+    """Though the scheduler counts it as there, and it neither answers nor fails."""
+    push = direct_session.Session.push
+    stopped = []
+
+    def to_a_stopped_worker(session, *given):
+        worker = session._inboxes[0].worker
+        stopped.append((worker, session._client.run(os.getpid)[worker]))
+        os.kill(stopped[0][1], signal.SIGSTOP)
+        return push(session, *given)
+
+    monkeypatch.setattr(direct_session.Session, "push", to_a_stopped_worker)
+    with LocalCluster(**LOCAL) as cluster, Client(cluster) as client:
+        try:
+            with pytest.raises(daskdl.WorkerLostError) as found:
+                direct(frame, client, worker_timeout_s=10.0)
+            assert f"worker {stopped[0][0]} must hold its rows" in str(found.value)
+            assert "no heartbeat for 10 s" in str(found.value)
+            assert "daskdl.spark.export" in str(found.value)
+            context = frame.sparkSession.sparkContext
+            assert context.statusTracker().getActiveJobsIds() == []
+        finally:
+            os.kill(stopped[0][1], signal.SIGCONT)
+
+
+def test_series_invalid_rows_and_further_columns_are_taken(client, spark, tmp_path):
+    rows = [(0, [1.0, 2.0], 0), (1, [3.0], 1), (2, None, 1), (3, [4.0, 5.0, 6.0], 0)]
+    made = spark.createDataFrame(rows, "k int, series array<double>, label int")
+    how = {"features": "series", "label": "label", "key": "k", "align": "start"}
+    with direct(made.coalesce(1), client) as data:
+        (partition,) = opened(data, **how, handle_invalid="skip").partitions
+        (found,) = partition.load_rows()
+    assert found.skipped == 1
+    assert found.keys.tolist() == [0, 1, 3]
+    assert found.examples.features.shape == (3, 1, 3)
+    assert found.examples.features_mask.tolist() == [[1, 1, 0], [1, 0, 0], [1, 1, 1]]
+
+
+def test_kept_columns_stand_beside_predictions(client, frame, spark, tmp_path):
+    front = daskdl.DaskMultiLayer(client, small_network(WIDTH))
+    output = str(tmp_path / "predictions")
+    with direct(frame, client) as data:
+        front.feed_forward_with_key(data, key="k", keep="label", output=output)
+    kept = spark.read.parquet(output).select("key", "label")
+    assert sorted(map(tuple, kept.collect())) == sorted(
+        map(tuple, frame.select("k", "label").collect())
+    )
+
+
 def wait_until(is_so, limit_s=30.0):
     end_s = time.monotonic() + limit_s
     while not is_so():

@@ -174,7 +174,7 @@ def test_predictions_of_a_direct_master_come_back_by_files(client, data, tmp_pat
 def test_predictions_are_written_without_an_export(client, data, tmp_path):
     front = front_end(client, "direct", tmp_path / "none")
     output = str(tmp_path / "predicted")
-    assert front.feed_forward_with_key(data["pairs"], output=output) == ROWS
+    assert front.feed_forward_with_key(data["frame"], key="k", output=output) == ROWS
     assert not (tmp_path / "none").exists()
 
 

@@ -117,6 +117,7 @@ def direct(
     memory_limit: int | str | None = None,
     export_directory: str | None = None,
     storage_options: dict[str, Any] | None = None,
+    worker_timeout_s: float = 60.0,
 ) -> DirectData:
     """Have Spark send a DataFrame or an RDD into the memory of Dask's workers.
 
@@ -139,6 +140,10 @@ def direct(
         workers see, or what `daskdl_bridge.spark.directory` names by default.
     storage_options : dict, optional
         How this process and the workers reach that store.
+    worker_timeout_s : float
+        How long a worker may take to answer, and how long one may send no heartbeat
+        while it is sent rows (10 s at least): kernels may hold it, and it may be
+        stopped. Spark's job is then canceled.
 
     Returns
     -------
@@ -156,7 +161,7 @@ def direct(
     ClusterError
         If no worker is there, or none takes what an executor sends.
     WorkerLostError
-        If a worker went while it was sent rows.
+        If a worker went while it was sent rows, or was silent for too long.
 
     Notes
     -----
@@ -169,16 +174,17 @@ def direct(
             f"{type(data).__module__}.{type(data).__qualname__}. Give paths as they "
             "are."
         )
+    check_positive("direct", "worker_timeout_s", worker_timeout_s)
     session_of_spark = session_of(data)
     check_slots("direct", session_of_spark)
     _check_flight()
     sent, rows_of, form, name = _sent(session_of_spark, data, columns)
     limit = _bytes(memory_limit)
     spill = _spill(session_of_spark, client, export_directory, storage_options)
-    session = Session(client, limit, spill)
+    session = Session(client, limit, spill, worker_timeout_s)
     try:
         session.open()
-        settled = session.settled(session.push(sent, rows_of))
+        settled = session.settled(session.push(session_of_spark, sent, rows_of))
     except BaseException:
         session.close()
         raise

@@ -178,7 +178,7 @@ def lost(inbox: Inbox, reason: str) -> str:
     """Return the message of a worker that went with the rows that it held."""
     return (
         f"direct: worker {inbox.worker} must hold its rows until the block ends, it "
-        f"does not: {reason}. They went with it: hand the DataFrame over again, or use "
+        f"does not: {reason}. They went with it: hand the data over again, or use "
         "daskdl.spark.export, whose files outlive workers."
     )
 

@@ -26,15 +26,14 @@ from daskdl_bridge.spark.direct_inbox import (
 from daskdl_bridge.spark.direct_pieces import Spill
 from daskdl_bridge.spark.direct_sending import Access
 from daskdl_bridge.spark.direct_source import Piece
+from daskdl_bridge.spark.direct_watch import WorkerWatch
 from daskdl_bridge.spark.export import Export, carry_by_value
+from daskdl_bridge.spark.tagged_job import cancelable
 from daskdl_bridge.storage import filesystem
 
 __all__ = ["Session", "Settled"]
 
 logger = logging.getLogger(__name__)
-
-# A worker may be in a kernel that holds its event loop.
-_ANSWER_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,9 @@ class Session:
     memory_limit : int or None
         See :class:`InboxOptions`.
     spill : Spill or None
+    worker_timeout_s : float
+        How long a worker may take to answer, or send no heartbeat while it is sent
+        rows.
 
     Attributes
     ----------
@@ -69,12 +71,18 @@ class Session:
     """
 
     def __init__(
-        self, client: Client, memory_limit: int | None, spill: Spill | None
+        self,
+        client: Client,
+        memory_limit: int | None,
+        spill: Spill | None,
+        worker_timeout_s: float,
     ) -> None:
         self.options = _inbox_options(client, memory_limit, spill)
         self.is_closed = False
         self._client = client
+        self._timeout_s = worker_timeout_s
         self._inboxes: list[Inbox] = []
+        self._lost: str | None = None
 
     def open(self) -> None:
         """Start a server in every worker.
@@ -97,14 +105,17 @@ class Session:
         self._inboxes = [Inbox(worker, uri) for worker, uri in answers.values.items()]
         if not self._inboxes:
             raise ClusterError(
-                f"direct: workers must answer within {_ANSWER_S:g} s, none did."
+                f"direct: workers must answer within {self._timeout_s:g} s, none did."
             )
 
-    def push(self, data: Any, rows_of: Callable[[Any], Any] | None) -> list[Any]:
+    def push(
+        self, spark: Any, data: Any, rows_of: Callable[[Any], Any] | None
+    ) -> list[Any]:
         """Have Spark's tasks send all rows.
 
         Parameters
         ----------
+        spark : pyspark.sql.SparkSession
         data : pyspark DataFrame or RDD
         rows_of : callable, optional
             Of an RDD: makes rows of blocks of what a partition holds.
@@ -118,29 +129,33 @@ class Session:
         ------
         ClusterError
             If no worker takes what an executor sends.
+        WorkerLostError
+            If a worker is gone, or silent for too long.
         """
         carry_by_value(direct_sending)
         uris = [inbox.uri for inbox in self._inboxes]
+        inboxes = {inbox.worker: inbox for inbox in self._inboxes}
         send = direct_sending.sender(uris, self.options.access)
-        try:
-            told: list[Any] = (
-                data.mapInArrow(send, direct_sending.MANIFEST_SCHEMA).collect()
-                if rows_of is None
-                else data.mapPartitions(
-                    direct_sending.sender_of_blocks(rows_of, send)
-                ).collect()
-            )
-        except Exception as error:
-            # On Connect and on classic Spark it is another class, and a long text.
-            _, found, rest = str(error).partition(direct_sending.NONE_TAKES)
-            if not found:
-                raise
-            raise ClusterError(
-                f"{found}{rest.splitlines()[0]}. Executors must reach the workers at "
-                f"{some(uris)}, and those the export directory; else use "
-                "daskdl.spark.export."
-            ) from error
-        return told
+        with (
+            cancelable(spark) as cancel,
+            WorkerWatch(self._client, inboxes, self._timeout_s, cancel) as watch,
+        ):
+            try:
+                return _told(data, rows_of, send)
+            except Exception as error:
+                if watch.lost is not None:
+                    self._lost, reason = watch.lost
+                    said = lost(inboxes[self._lost], reason)
+                    raise WorkerLostError(said) from error
+                # On Connect and on classic Spark it is another class, and a long text.
+                _, found, rest = str(error).partition(direct_sending.NONE_TAKES)
+                if not found:
+                    raise
+                raise ClusterError(
+                    f"{found}{rest.splitlines()[0]}. Executors must reach the workers "
+                    f"at {some(uris)}, and those the export directory; else use "
+                    "daskdl.spark.export."
+                ) from error
 
     def settled(self, manifest: list[Any]) -> Settled:
         """Have the workers drop what does not count, and return what does.
@@ -177,14 +192,16 @@ class Session:
         if self.is_closed:
             return
         self.is_closed = True
-        asked = dict.fromkeys(self._client.nthreads(), (self.options.access.token,))
+        # Who is silent is not waited for: it finds out when this client is gone.
+        there = [one for one in self._client.nthreads() if one != self._lost]
+        asked = dict.fromkeys(there, (self.options.access.token,))
         answers = self._call(close_inbox, asked)
         for worker, error in answers.failed.items():
             logger.warning("direct: %s must free what it held: %r", worker, error)
         spill = self.options.spill
         if spill is not None:
-            there = Export(spill.url, "pieces", storage_options=spill.storage_options)
-            there.delete_temp_files()
+            files = Export(spill.url, "pieces", storage_options=spill.storage_options)
+            files.delete_temp_files()
 
     def _refuse_full(self, manifest: list[Any]) -> None:
         if any(row["inbox"] == direct_sending.FULL for row in manifest):
@@ -231,7 +248,21 @@ class Session:
     def _call(
         self, function: Callable[..., Any], asked: Mapping[str, tuple[Any, ...]]
     ) -> Any:
-        return self._client.sync(call_each, self._client, function, asked, _ANSWER_S)
+        return self._client.sync(
+            call_each, self._client, function, asked, self._timeout_s
+        )
+
+
+def _told(data: Any, rows_of: Any, send: Callable[[Any], Any]) -> list[Any]:
+    """Run the job, and return the rows that its tasks yield."""
+    told: list[Any] = (
+        data.mapInArrow(send, direct_sending.MANIFEST_SCHEMA).collect()
+        if rows_of is None
+        else data.mapPartitions(
+            direct_sending.sender_of_blocks(rows_of, send)
+        ).collect()
+    )
+    return told
 
 
 def _inbox_options(

@@ -109,9 +109,8 @@ def _check_options(data: Any, options: SourceOptions) -> None:
 
 def _heeded(data: Any) -> tuple[str, ...]:
     """Return the options of stored forms that mean something for the data."""
-    if isinstance(data, DirectData):
-        return ()
-    is_table = is_frame(data) or (isinstance(data, Export) and data.form == "columns")
+    is_there = isinstance(data, Export | DirectData)
+    is_table = is_frame(data) or (is_there and data.form == "columns")
     return (*heeds(data), *(TABLE_OPTIONS if is_table else ()))
 
 
