@@ -245,7 +245,7 @@ def test_kept_columns_stand_beside_predictions(client, frame, spark, tmp_path):
     output = str(tmp_path / "predictions")
     with direct(frame, client) as data:
         front.feed_forward_with_key(data, key="k", keep="label", output=output)
-    kept = spark.read.parquet(output).select("key", "label")
+    kept = spark.read.parquet(output).select("k", "label")
     assert sorted(map(tuple, kept.collect())) == sorted(
         map(tuple, frame.select("k", "label").collect())
     )
