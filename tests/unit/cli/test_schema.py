@@ -21,6 +21,8 @@ BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 JOBS = {
     str(path.relative_to(ROOT)): path.read_text()
     for path in sorted((ROOT / "examples").rglob("*.yaml"))
+    # What is there is for Dask and for Kubernetes.
+    if path.parent.name != "deploy"
 } | {
     f"{page.relative_to(ROOT)}, block {number}": text
     for page in PAGES
