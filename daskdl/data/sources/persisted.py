@@ -5,6 +5,7 @@ computed again, and nothing goes by way of the client.
 """
 
 import asyncio
+import time
 from collections.abc import Hashable
 from typing import Any
 
@@ -12,8 +13,9 @@ from daskdl.errors import DataError
 
 __all__ = ["PersistedValue", "is_future"]
 
-# One that was lost with its worker is computed anew by the scheduler.
+# One that was lost with its worker is computed anew, by a worker with a thread for it.
 _LOOK_EVERY_S = 0.1
+_COMPUTED_AGAIN_WITHIN_S = 30.0
 
 
 class PersistedValue:
@@ -62,6 +64,7 @@ class PersistedValue:
 async def _value(worker: Any, key: Hashable) -> Any:
     from distributed.utils_comm import gather_from_workers
 
+    latest_s = time.monotonic() + _COMPUTED_AGAIN_WITHIN_S
     while key not in worker.data:
         state = (await worker.scheduler.get_task_status(keys=[key]))[key]
         if state in (None, "erred", "forgotten"):
@@ -69,6 +72,13 @@ async def _value(worker: Any, key: Hashable) -> Any:
                 f"dask collection: the persisted chunk {key!r} must stay on the "
                 f"workers, it is {state or 'gone'}. Keep the collection as long as it "
                 "is worked on, and persist it on the cluster that works."
+            )
+        if time.monotonic() > latest_s:
+            raise DataError(
+                f"dask collection: the persisted chunk {key!r} must be computed again "
+                f"within {_COMPUTED_AGAIN_WITHIN_S:g} s, its worker is gone and it is "
+                f"{state}. Give workers a second thread, train on fewer of them, or "
+                "pass the collection as it was before persist()."
             )
         holders = (await worker.scheduler.who_has(keys=[key]))[key]
         if holders:

@@ -1,0 +1,34 @@
+"""A chunk that was persisted, and is nowhere any more."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from daskdl.data.sources import persisted
+from daskdl.errors import DataError
+
+
+def worker_that_hears(state):
+    async def get_task_status(keys):
+        return dict.fromkeys(keys, state)
+
+    async def who_has(keys):
+        return dict.fromkeys(keys, ())
+
+    scheduler = SimpleNamespace(get_task_status=get_task_status, who_has=who_has)
+    return SimpleNamespace(data={}, scheduler=scheduler, address="tcp://here")
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (None, "must stay on the workers, it is gone"),
+        ("erred", "must stay on the workers, it is erred"),
+        ("queued", r"must be computed again within 0\.2 s, .* it is queued"),
+    ],
+)
+def test_a_lost_chunk_is_not_waited_for_without_end(monkeypatch, state, message):
+    monkeypatch.setattr(persisted, "_COMPUTED_AGAIN_WITHIN_S", 0.2)
+    with pytest.raises(DataError, match=f"the persisted chunk 'x-0' {message}"):
+        asyncio.run(persisted._value(worker_that_hears(state), "x-0"))
