@@ -91,7 +91,8 @@ class Command:
 
 
 def version_of_run(store, path):
-    names = names_in(store, path)
+    # Those that an interrupt left beside what was finished by then.
+    names = {n for n in names_in(store, path) if not n.startswith("checkpoint-")}
     assert names - {"notes.txt"} == RUN_FILES
     assert store.cat_file(f"{path}/report.html").endswith(b"</html>\n")
     json.loads(store.cat_file(f"{path}/evaluation.json"))
