@@ -82,11 +82,6 @@ def plan_file_batches(
         If there is no file.
     """
     check_count(_WHO, "batch_size", batch_size)
-    if isinstance(extensions, str):
-        raise OptionError(
-            f"{_WHO}: extensions must be a list of endings, got {extensions!r}. Give "
-            f"[{extensions!r}]."
-        )
     options = dict(storage_options or {})
     files = _listed(directory, extensions, options, recursive=recursive)
     order = stream(seed, "file batches").permutation(len(files)).tolist()

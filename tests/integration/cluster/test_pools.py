@@ -75,8 +75,10 @@ def test_a_worker_that_died_before_it_came_is_started_again(empty):
         empty.scale(1)
         client.wait_for_workers(1, timeout=60)
         # As a nanny whose process was killed while it started.
-        nanny = empty.workers[0]
-        empty.workers[0] = SimpleNamespace(status=Status.failed)
+        while not empty.workers:
+            time.sleep(0.01)
+        ((name, nanny),) = empty.workers.items()
+        empty.workers[name] = SimpleNamespace(status=Status.failed)
         empty.sync(nanny.close)
         start_missing_again(client)
         client.wait_for_workers(1, timeout=60)

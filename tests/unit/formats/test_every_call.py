@@ -130,6 +130,9 @@ MODULES = {
     "daskdl/dl4j/datasets/export.py": "tests/unit/dl4j/test_export.py",
     # By `write_text`, as other texts.
     "daskdl/evaluation/evaluable.py": "tests/unit/data/test_texts.py",
+    "bridge/daskdl_bridge/minibatch_output.py": (
+        "tests/unit/bridge/test_minibatch_output.py"
+    ),
     # Into folders of their own that go again: what fails there is told as it is.
     "bridge/daskdl_bridge/spark/direct_pieces.py": (
         "tests/unit/bridge/test_direct_pieces.py"
