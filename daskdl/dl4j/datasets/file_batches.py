@@ -12,7 +12,7 @@ from daskdl.data.filesystems import filesystem
 from daskdl.data.new_directory import name_elsewhere
 from daskdl.data.store import naming
 from daskdl.dl4j.datasets.file_batch import FileBatch
-from daskdl.errors import OptionError, SourceNotFoundError
+from daskdl.errors import SourceNotFoundError
 
 __all__ = ["PlannedFileBatch", "plan_file_batches"]
 

@@ -107,7 +107,9 @@ def test_a_directory_without_such_files_is_refused(images, tmp_path):
 
 
 def test_one_ending_is_a_list_of_one(images, tmp_path):
-    with pytest.raises(OptionError, match=r"extensions must be several strs.* got '\.gif'"):
+    with pytest.raises(
+        OptionError, match=r"extensions must be several strs.* got '\.gif'"
+    ):
         create_file_batches(
             images, tmp_path / "out", batch_size=2, seed=3, extensions=".gif"
         )
