@@ -20,10 +20,10 @@ def start_missing_again(client: Client) -> None:
     """
     cluster = client.cluster
     if isinstance(cluster, LocalCluster):
-        cluster.sync(_start_missing, cluster)
+        cluster.loop.add_callback(_start_missing, cluster)
 
 
-async def _start_missing(cluster: LocalCluster) -> None:
+def _start_missing(cluster: LocalCluster) -> None:
     for name, nanny in list(cluster.workers.items()):
         if nanny.status in (Status.failed, Status.closed):
             del cluster.workers[name]
