@@ -175,11 +175,11 @@ def test_keys_of_tables_come_as_they_are_stored(registered, tmp_path):
     columns = {"features": "x", "label": "y"}
     one = read(registered, path, key="name", n_classes=2, **columns)
     assert one.schema.simpleString() == (
-        "struct<name:string,features:array<float>,label:array<float>>"
+        "struct<name:string,features:array<float>,label:array<double>>"
     )
     both = read(registered, path, key='["id", "name"]', **columns)
     assert both.schema.simpleString() == (
-        "struct<id:bigint,name:string,features:array<float>,label:float>"
+        "struct<id:bigint,name:string,features:array<float>,label:double>"
     )
     joined = both.join(table, ["id", "name"]).where("x = features and y = label")
     assert joined.count() == 40

@@ -50,6 +50,12 @@ PYTHON_NOT_RUN = {
     "classifier = daskdl.spark.": "needs Spark: tests/spark/test_estimators.py",
     "predict = daskdl.spark.": "needs Spark: tests/spark/test_estimators.py",
     "import daskdl.spark": "needs Spark: tests/spark/test_migrating.py",
+    "master = daskdl.SharedTrainingMaster(rdd_training_approach": (
+        "needs Spark: tests/spark/test_training_approach.py"
+    ),
+    "daskdl.spark.register": "needs Spark: tests/spark/test_data_source.py",
+    "reader = spark.read": "needs Spark: tests/spark/test_data_source.py",
+    "writer = frame.write": "needs Spark: tests/spark/test_data_source.py",
 }
 PAGES = list(dict.fromkeys(block.page for block in blocks("python", "sh")))
 pytestmark = pytest.mark.timeout(600)
