@@ -1,6 +1,6 @@
 """Examples from the columns of a table: features, labels, masks and keys."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
@@ -155,9 +155,9 @@ class TableExamples:
         is_valid = np.ones(table.num_rows, np.bool_)
         for index, group in enumerate(columns.features):
             as_series = is_aligned and options.is_series("features", index) is not False
+            dtype = self._dtype(table, group)
             for name in group:
                 column = self._column(table, name)
-                dtype = self._dtype(table, group)
                 is_valid &= ~invalid_rows(column, dtype, as_series=as_series)
         for index, group in enumerate(columns.labels):
             as_series = is_aligned and options.is_series("labels", index) is not False
@@ -337,15 +337,19 @@ class TableExamples:
         return _side_by_side(columns, len(names), are_numbers=are_numbers)
 
     def _types(self, table: Any, names: Iterable[str]) -> list[Any]:
-        types = {field.name: field.type for field in table.schema}
-        return [type_of(name, {**types, **self.part.types}) for name in names]
+        types = {field.name: field.type for field in table.schema} | self.part.types
+        return [type_of(name, types) for name in names]
 
-    def _dtype(self, table: Any, names: Iterable[str]) -> np.dtype[Any]:
+    def _dtype(self, table: Any, names: Sequence[str]) -> np.dtype[Any]:
         """Return what the numbers of columns that stand side by side are cast to."""
-        stored = [number_type(kind) for kind in self._types(table, names)]
-        if len(stored) == 1 and self._holds_doubles(table, *names):
-            stored = [np.dtype(np.float64)]
-        return float_type(self.options.dtype, stored)
+        return float_type(self.options.dtype, self._stored(table, names))
+
+    def _stored(self, table: Any, names: Sequence[str]) -> Iterator[np.dtype[Any]]:
+        """Yield the types of the numbers in columns, found when they are asked for."""
+        if len(names) == 1 and self._holds_doubles(table, *names):
+            yield np.dtype(np.float64)
+        else:
+            yield from map(number_type, self._types(table, names))
 
     def _holds_doubles(self, table: Any, name: str) -> bool:
         """Tell whether a column is of bytes, 8 for each number that was announced."""
