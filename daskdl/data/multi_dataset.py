@@ -238,18 +238,14 @@ class MultiDataSet(ExampleSet):
                 yield f"{name}[{index}]", array
 
     def _take(self, rows: Any) -> "MultiDataSet":
-        taken = MultiDataSet(
-            [array[rows] for array in self.features],
-            [array[rows] for array in self.labels],
-            *(
-                None
-                if masks is None
-                else [None if mask is None else mask[rows] for mask in masks]
-                for masks in (self.features_masks, self.labels_masks)
-            ),
-            keys=None if self.keys is None else self.keys[rows],
-            example_metadata=take_metadata(self.example_metadata, rows),
-        )
+        # Past __init__, as in DataSet.
+        taken = MultiDataSet.__new__(MultiDataSet)
+        for name in _GROUPS:
+            arrays = getattr(self, name)
+            cut = [None if one is None else one[rows] for one in arrays or ()]
+            setattr(taken, name, None if arrays is None else cut)
+        taken.keys = None if self.keys is None else self.keys[rows]
+        taken.example_metadata = take_metadata(self.example_metadata, rows)
         taken._layouts = self._layouts
         return taken
 
