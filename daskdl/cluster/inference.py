@@ -231,11 +231,8 @@ def columns_without_rows(
     """
     beside = _key_columns(task.key, np.empty(0, object), partition)
     beside |= partition.kept_columns([])
-    n_outs = [
-        one.size if isinstance(one, Recurrent) else one.border_shape[0]
-        for one in (spec.type for spec in network.outputs)
-    ]
     outputs = _no_outputs(network, partition)
+    n_outs = _n_outs(network)
     return prediction_columns(beside, outputs, class_axes(network), n_outs=n_outs)
 
 
@@ -315,12 +312,14 @@ def _predict(
         return replace(predicted, keys=joined, outputs=outputs)
     beside = _key_columns(task.key, joined, partition)
     beside |= partition.kept_columns(kept)
-    n_outs = [
-        one.size if isinstance(one, Recurrent) else one.border_shape[0]
-        for one in (spec.type for spec in network.outputs)
-    ]
+    n_outs = _n_outs(network)
     columns = prediction_columns(beside, outputs, class_axes(network), is_valid, n_outs)
     return replace(predicted, path=sink.write_part(index, columns))
+
+
+def _n_outs(network: Network[Any]) -> list[int | None]:
+    types = [spec.type for spec in network.outputs]
+    return [t.size if isinstance(t, Recurrent) else t.border_shape[0] for t in types]
 
 
 def _key_columns(
