@@ -24,7 +24,7 @@ from distributed.versions import VersionMismatchWarning, get_versions
 
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
-from daskdl.cluster.enough_workers import ask_for, log_waiting
+from daskdl.cluster.enough_workers import enough_workers, log_waiting
 from daskdl.cluster.ready_processes import ready_processes_first
 from daskdl.cluster.started_workers import (
     LoopbackNanny,
@@ -37,6 +37,7 @@ from daskdl.errors import (
     ClusterError,
     OptionError,
     SchedulerUnreachableError,
+    WorkerLostError,
 )
 
 __all__ = ["ClusterOptions", "connect"]
@@ -284,18 +285,12 @@ async def _knock(options: ClusterOptions, arguments: dict[str, Any]) -> None:
 
 def _await_workers(client: Client, options: ClusterOptions) -> None:
     wanted = options.workers or 1
-    # Not scheduler_info(): from 2025.4 to 2026.3 it lists at most five workers.
-    if len(client.nthreads()) >= wanted:
-        return
     limit_s = _AS_LONG_FOR_WORKERS * options.timeout_s
-    log_waiting(
-        f"waiting for workers: {wanted} must be there, {len(client.nthreads())} are; "
-        f"{limit_s:g} s at most"
-    )
     try:
-        with ask_for(client, wanted):
-            client.wait_for_workers(wanted, timeout=limit_s)
-    except (TimeoutError, asyncio.TimeoutError) as error:  # two classes before 3.11
+        with enough_workers(client, wanted, None, limit_s, log_waiting):
+            return
+    except (OptionError, WorkerLostError) as error:
+        # Not scheduler_info(): from 2025.4 to 2026.3 it lists at most five workers.
         found = len(client.nthreads())
         raise ClusterError(
             f"connect: the cluster at {options.scheduler} must have at least {wanted} "
