@@ -1,6 +1,16 @@
-"""The network that tests of live Spark train."""
+"""The network that tests of live Spark train, and what it learns from."""
+
+import numpy as np
 
 import daskdl
+
+ROWS, WIDTH = 240, 4
+
+
+def small_arrays():
+    """Return features of shape (ROWS, WIDTH), float32, and classes: 0 or 1."""
+    features = np.random.default_rng(3).normal(size=(ROWS, WIDTH)).astype(np.float32)
+    return features, (features[:, 0] > 0).astype(int)
 
 
 def small_network(width, **output):

@@ -1,14 +1,12 @@
 """A script that Spark runs on executors of its own, of which one is killed."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.left_processes import left_with
+from tests.spark.submitted import submit
 
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 MARK = "DASKDL_TEST_OF_CLUSTER"
@@ -18,29 +16,8 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
     folder = tmp_path_factory.mktemp("submitted")
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": folder / "local",
-        "spark.sql.warehouse.dir": folder / "warehouse",
-    }
-    done = subprocess.run(
-        [
-            *(submit, "--master", "local-cluster[2,1,1024]"),
-            *(f"--conf={name}={value}" for name, value in options.items()),
-            *(DRIVER, folder),
-        ],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, MARK: str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=540,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    submit(DRIVER, folder, **{MARK: str(folder)})
     return folder
 
 

@@ -18,7 +18,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.spark import direct_inbox, direct_sending, direct_session
 from daskdl_bridge.spark.direct import direct
 from daskdl_bridge.spark.sources import SparkSources
-from tests.spark.small_network import small_network
+from tests.spark.small_network import ROWS, WIDTH, small_arrays, small_network
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -26,7 +26,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
 ]
 
-ROWS, WIDTH = 240, 4
 
 LOCAL = {
     "n_workers": 2,
@@ -55,8 +54,7 @@ def open_inboxes():
 
 @pytest.fixture(scope="module")
 def arrays():
-    features = np.random.default_rng(3).normal(size=(ROWS, WIDTH)).astype(np.float32)
-    return features, (features[:, 0] > 0).astype(int)
+    return small_arrays()
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,9 @@ from distributed import Client, LocalCluster
 
 import daskdl
 from daskdl.data.dataset import DataSet
-from tests.spark.small_network import small_network
+from tests.spark.small_network import ROWS, WIDTH, small_arrays, small_network
 
 pytestmark = pytest.mark.timeout(300)
-
-ROWS, WIDTH = 240, 4
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +25,7 @@ def client():
 
 @pytest.fixture(scope="module")
 def arrays():
-    features = np.random.default_rng(3).normal(size=(ROWS, WIDTH)).astype(np.float32)
-    return features, (features[:, 0] > 0).astype(int)
+    return small_arrays()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import daskdl
 from daskdl.data.dataset import DataSet
 from daskdl_bridge.spark import direct_inbox
 from daskdl_bridge.spark.direct import direct
-from tests.spark.small_network import small_network
+from tests.spark.small_network import ROWS, WIDTH, small_arrays, small_network
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
 ]
 
-ROWS, WIDTH = 240, 4
 SIZES = [7, 20, 13, 40, 60, 100]
 
 
@@ -45,8 +44,7 @@ def open_inboxes():
 
 @pytest.fixture(scope="module")
 def arrays():
-    features = np.random.default_rng(3).normal(size=(ROWS, WIDTH)).astype(np.float32)
-    return features, (features[:, 0] > 0).astype(int)
+    return small_arrays()
 
 
 def as_datasets(features, labels):
