@@ -1,7 +1,19 @@
 """What the figures are to reach: the right-hand side of every comparison."""
 
 from benchmarks.serve.layer_shapes import LAYER
-from benchmarks.serve.shapes import CODER, DATA, MEMORY, NETS, START, THRESHOLD
+from benchmarks.serve.shapes import (
+    ARRAYS,
+    CODER,
+    CSV,
+    DATA,
+    MEMORY,
+    MINIBATCHES,
+    NETS,
+    READING,
+    START,
+    THRESHOLD,
+    VECTORS,
+)
 
 # No slower than PyTorch.
 _EVEN = {"torch": 1.0}
@@ -23,6 +35,14 @@ _ENCODE = {"dl4j": 0.18, "limit": 0.85}
 _CODER = {"": 0.45 * 32, "limit": 1 / 1.05}
 # Seconds from the first step's end to where a second one would have ended.
 _START = {"lenet cold": 20.0, "lenet warm": 0.3}
+# Of the speed of a scan: vectors are twice as long there as what becomes of them.
+_READING = {
+    VECTORS: {"pyarrow": 1 / 0.8},
+    ARRAYS: {"pyarrow": 1 / 0.95},
+    CSV: {"pyarrow": 1 / 0.95},
+    # Milliseconds: 2e9 bytes a second.
+    MINIBATCHES: {"": 12.8},
+}
 # Each part is read once an epoch, and some again where a share ends inside of one.
 _DATA = {"loads of a part": 1.25}
 
@@ -48,6 +68,7 @@ def goal(case: str, what: str, against: str) -> float | None:
             for net, goals in _FIT.items()
         },
         **{(MEMORY, net): _MEMORY for net in NETS},
+        **{(READING, what): goals for what, goals in _READING.items()},
         (MEMORY, "resnet50"): {**_MEMORY, "": _RESNET50_MEMORY},
     }
     if case == DATA:

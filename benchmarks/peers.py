@@ -14,6 +14,7 @@ OURS = "daskdl"
 OTHER = "other"
 TORCH = "torch"
 JAX = "jax"
+PYARROW = "pyarrow"
 DL4J = "dl4j"
 DL4J_REPAIRED = "dl4j-repaired"
 LIMIT = "limit"
@@ -177,6 +178,7 @@ PEERS = {
     OTHER: Peer("other checkout", _other),
     TORCH: Peer("PyTorch", _python(TORCH)),
     JAX: Peer("JAX", _python(JAX)),
+    PYARROW: Peer("pyarrow", _python(PYARROW)),
     DL4J_REPAIRED: Peer(
         "DL4J repaired",
         lambda _: dl4j_build.command(is_repaired=True),

@@ -155,6 +155,7 @@ def row(
         spread(ours, clock),
         tuple(ratios),
         None if limit is None else _share(measurement, ours, limit, clock),
+        goal=goal(case, what, "") if has_goals else None,
         others=statistics.median(every),
     )
 

@@ -20,6 +20,7 @@ from benchmarks.serve.shapes import (
     JOB,
     MEMORY,
     NETS,
+    READING,
     SCALING,
     START,
     THRESHOLD,
@@ -27,6 +28,7 @@ from benchmarks.serve.shapes import (
 
 _COLOURS = {True: "green", False: "red", None: ""}
 _SECTIONS = {
+    READING: "Files to minibatches",
     START: "Start",
     MEMORY: "Memory of a step",
     SCALING: "Two workers, a minibatch of each",
@@ -34,7 +36,7 @@ _SECTIONS = {
     JOB: "Whole jobs",
     LAYER: "Layers, forward and backward",
 }
-_ORDER = [*NETS, THRESHOLD, CODER, START, MEMORY, SCALING, DATA, JOB, LAYER]
+_ORDER = [*NETS, THRESHOLD, CODER, READING, START, MEMORY, SCALING, DATA, JOB, LAYER]
 _STEPS = "Steps, inference, messages"
 
 

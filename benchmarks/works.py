@@ -21,6 +21,8 @@ from benchmarks.serve.shapes import (
     PACK,
     PREDICT,
     PREDICTED,
+    READ,
+    READING,
     RUN,
     SCALED,
     SCALING,
@@ -76,7 +78,7 @@ CLUSTERS = (SCALING, DATA, JOB)
 
 def names() -> list[str]:
     """Return the names of all works, in the order of the tables."""
-    return [*NETS, THRESHOLD, CODER, *ALONE, *CLUSTERS, LAYERS]
+    return [*NETS, THRESHOLD, CODER, READING, *ALONE, *CLUSTERS, LAYERS]
 
 
 def cluster_timings(name: str, examples: int) -> list[Timing]:
@@ -110,6 +112,8 @@ def timings(name: str) -> list[Timing]:
         return [
             Timing(CODER, f"{what}-{n}") for n in LENGTHS for what in (PACK, UNPACK)
         ]
+    if name == READING:
+        return [Timing(READING, what) for what in READ]
     if name == LAYERS:
         # There are many, and a call is short.
         return [Timing(LAYER, kind, share_of_turn=0.25) for kind in LAYER_CASES]

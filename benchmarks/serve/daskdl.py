@@ -11,10 +11,15 @@ import platform
 import sys
 from typing import Any
 
-from benchmarks.serve import daskdl_layers, daskdl_nets, daskdl_vectors
+from benchmarks.serve import (
+    daskdl_layers,
+    daskdl_nets,
+    daskdl_reading,
+    daskdl_vectors,
+)
 from benchmarks.serve.loop import Work, serve
 
-_MODULES: list[Any] = [daskdl_nets, daskdl_vectors, daskdl_layers]
+_MODULES: list[Any] = [daskdl_nets, daskdl_vectors, daskdl_reading, daskdl_layers]
 
 
 def main() -> None:

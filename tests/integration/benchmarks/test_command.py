@@ -20,8 +20,8 @@ def folder(tmp_path_factory):
     """Run networks and messages, with a peer that is not there and one that is."""
     made = tmp_path_factory.mktemp("benchmarks")
     (made / "page.md").write_text("<!-- table -->\n<!-- end of table -->\n")
-    works = [*SMALL, "threshold", "coder"]
-    peers = ["--peers", "daskdl,torch", "--python-torch", str(made / "python")]
+    works = [*SMALL, "threshold", "coder", "reading"]
+    peers = ["--peers", "daskdl,torch,pyarrow", "--python-torch", str(made / "python")]
     results = ["--json", str(made / "figures.json")]
     results += ["--picture", str(made / "bars.svg"), "--update", str(made / "page.md")]
     main([*works, *peers, "--against", str(ROOT), *SHORT, *results])
@@ -47,6 +47,12 @@ def test_a_network_is_measured(figures, net, what):
 def test_messages_are_measured(figures):
     units = {row["unit"] for row in figures["rows"] if row["case"] not in SMALL}
     assert units == {"ms", "ns an index", "bits an index"}
+
+
+@pytest.mark.parametrize("what", ["vectors", "arrays", "csv"])
+def test_reading_is_measured_beside_pyarrow(figures, what):
+    (row,) = (row for row in figures["rows"] if row["what"] == what)
+    assert [ratio["peer"] for ratio in row["ratios"]] == ["other", "pyarrow"]
 
 
 def test_figures_say_what_it_takes_to_repeat_them(figures):
