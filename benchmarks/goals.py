@@ -41,7 +41,7 @@ _READING = {
     ARRAYS: {"pyarrow": 1 / 0.95},
     CSV: {"pyarrow": 1 / 0.95},
     # Milliseconds: 2e9 bytes a second.
-    MINIBATCHES: {"": 12.8},
+    MINIBATCHES: {"": 25.2},
 }
 # Each part is read once an epoch, and some again where a share ends inside of one.
 _DATA = {"loads of a part": 1.25}

@@ -14,8 +14,8 @@ N_FEATURES, N_CLASSES = 64, 10
 FEATURES = [f"x{column}" for column in range(N_FEATURES)]
 LABEL = "label"
 _ROWS, _TEXT_ROWS = 100_000, 25_000
-# Of LeNet's examples, 64 a file as DL4J's exports have them.
-_FILES, _BATCH, _PIXELS = 128, 64, 784
+# Pictures of CIFAR-10, 128 a file.
+_FILES, _BATCH, _PIXELS = 32, 128, 3 * 32 * 32
 
 
 @cache

@@ -6,6 +6,7 @@ here, they do not.
 """
 
 import fnmatch
+import functools
 import os
 import posixpath
 import re
@@ -85,7 +86,7 @@ def filesystem(
     if not separator or scheme == "file":
         # Not url_to_fs: it takes '::' in a file name for a chain of file systems.
         local = text.removeprefix("file://")
-        return fsspec.filesystem("file"), str(Path(local).expanduser().absolute())
+        return _local(), str(Path(local).expanduser().absolute())
     scheme = _SAME_STORE.get(scheme, scheme)
     try:
         fs, path = fsspec.core.url_to_fs(
@@ -198,6 +199,12 @@ def not_found(fs: Any, path: str) -> SourceNotFoundError:
         f"{url_of(fs, path)}: the path must exist. {url_of(fs, parent)} holds {there}."
         f"{did_you_mean(name, known)}"
     )
+
+
+# Asking fsspec takes a tenth of what it takes to read a small file.
+@functools.cache
+def _local() -> Any:
+    return fsspec.filesystem("file")
 
 
 def _hdfs(url: str, options: dict[str, Any]) -> tuple[Any, str]:

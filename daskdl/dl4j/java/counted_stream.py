@@ -44,9 +44,16 @@ class CountedStream:
         CorruptFileError
             If the stream ends before; with name and offset.
         """
-        pieces = [self._ahead[:n_bytes]]
+        first = self._ahead[:n_bytes]
         self._ahead = self._ahead[n_bytes:]
-        missing = n_bytes - len(pieces[0])
+        # At once, as nearly all are: a file has dozens of short pieces.
+        if not first and n_bytes <= _PIECE_BYTES:
+            first = self._stream.read(n_bytes)
+        pieces = [first]
+        missing = n_bytes - len(first)
+        if not missing:
+            self.offset += n_bytes
+            return first
         while missing:
             piece = self._stream.read(min(missing, _PIECE_BYTES))
             if not piece:
