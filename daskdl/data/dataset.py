@@ -310,13 +310,19 @@ class DataSet(ExampleSet):
     def _take(self, rows: Any) -> "DataSet":
         # Past __init__, which has checked the arrays: minibatches are cut all the time.
         taken = DataSet.__new__(DataSet)
-        for name in (*_ARRAYS, "keys"):
-            array = getattr(self, name)
-            setattr(taken, name, None if array is None else array[rows])
+        taken.features = self.features[rows]
+        taken.labels = _rows_of(self.labels, rows)
+        taken.features_mask = _rows_of(self.features_mask, rows)
+        taken.labels_mask = _rows_of(self.labels_mask, rows)
+        taken.keys = _rows_of(self.keys, rows)
         taken.example_metadata = take_metadata(self.example_metadata, rows)
         taken.label_names = self.label_names
         taken._layouts = self._layouts
         return taken
+
+
+def _rows_of(array: NDArray[Any] | None, rows: Any) -> NDArray[Any] | None:
+    return None if array is None else array[rows]
 
 
 def _optional(name: str, value: Any) -> NDArray[Any] | None:

@@ -103,7 +103,8 @@ def decode_lists(column: Any, place: ErrorLocation, dtype: DTypeLike) -> FloatAr
     shape = [len(column)]
     while is_list(column.type):
         rows_each = int(np.prod(shape[1:])) if len(shape) > 1 else 1
-        place.refuse_nulls(_any_in_row(column, rows_each))
+        if column.null_count:
+            place.refuse_nulls(_any_in_row(column, rows_each))
         shape.append(_common_length(column, rows_each, place))
         column = column.flatten()
     _refuse_null_elements(column, shape, place)

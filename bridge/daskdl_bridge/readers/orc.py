@@ -11,6 +11,7 @@ from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.arrow_files import open_for_arrow
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
@@ -21,7 +22,6 @@ from daskdl_bridge.readers.footers import (
 )
 from daskdl_bridge.readers.nested import type_of
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
-from daskdl_bridge.storage import open_input
 
 __all__ = ["OrcReader", "open_parts", "summarize_parts"]
 
@@ -38,7 +38,7 @@ class OrcReader(WholeReader):
         """Return a pyarrow.Table; see `WholeReader.read`."""
         with (
             naming_damaged_file(part.url, "ORC"),
-            open_input(part.url, options.storage_options) as stream,
+            open_for_arrow(part.url, options.storage_options) as stream,
         ):
             return _as_spark_means(orc.ORCFile(stream).read(columns=columns))
 
@@ -51,7 +51,7 @@ class OrcReader(WholeReader):
             return
         with (
             naming_damaged_file(part.url, "ORC"),
-            open_input(part.url, options.storage_options) as stream,
+            open_for_arrow(part.url, options.storage_options) as stream,
         ):
             file = orc.ORCFile(stream)
             at_once = max(1, file.nstripes * BLOCK_BYTES // part.size)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.arrow_files import open_for_arrow
 from daskdl_bridge.readers.class_names import stored_class_names
 from daskdl_bridge.readers.columns import check_exist
 from daskdl_bridge.readers.error_location import naming_damaged_file
@@ -24,7 +25,6 @@ from daskdl_bridge.readers.footers import (
 )
 from daskdl_bridge.readers.keys import as_instants
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
-from daskdl_bridge.storage import open_input
 
 __all__ = [
     "ParquetReader",
@@ -165,7 +165,7 @@ def _opened(
 ) -> Iterator[Any]:
     with (
         naming_damaged_file(part.url, "Parquet"),
-        open_input(part.url, options.storage_options) as stream,
+        open_for_arrow(part.url, options.storage_options) as stream,
     ):
         # Spark writes a checksum a page. Without it one bit that flipped in a page that
         # is not compressed, or only by Snappy, would be trained on.

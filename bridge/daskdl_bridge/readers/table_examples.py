@@ -405,7 +405,9 @@ def _decode(
 
 def _in_one(column: Any) -> Any:
     """Return a column as one array of plain values."""
-    column = column.combine_chunks()
+    if column.num_chunks > 1:
+        column = column.combine_chunks()
+    # Of one chunk that would be a copy; of many it may be a chunk again.
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
     if pa.types.is_dictionary(column.type):

@@ -72,7 +72,8 @@ def decode_vectors(
         If vectors differ in width, one is null or contradicts itself, or the matrix
         would take more than `most_bytes`.
     """
-    place.refuse_nulls(as_numpy(column.is_null()))
+    if column.null_count:
+        place.refuse_nulls(as_numpy(column.is_null()))
     lengths = _lengths(column.field("values"))
     sizes = as_numpy(pc.fill_null(column.field("size"), -1))
     is_dense = _kinds(column, place) == _DENSE
