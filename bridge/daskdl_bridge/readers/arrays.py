@@ -69,7 +69,8 @@ def decode_numbers(column: Any, place: ErrorLocation, dtype: DTypeLike) -> Float
     DataError
         If a row is null.
     """
-    place.refuse_nulls(as_numpy(column.is_null()))
+    if column.null_count:
+        place.refuse_nulls(as_numpy(column.is_null()))
     if pa.types.is_decimal(column.type):
         column = pc.cast(column, pa.float64())
     return cast_numbers(as_numpy(column), dtype)

@@ -42,8 +42,10 @@ def _read_in_blocks(*arguments: Any) -> Any:
         return blocks.read_all()
 
 
-# As pyarrow has it.
-_BLOCK_BYTES = 1 << 20
+# What pyarrow parses at once: a few rows at least, of a size that stays in a cache.
+_BLOCK_BYTES = 1 << 18
+_BLOCK_ROWS = 16
+_MOST_BLOCK_BYTES = 2**31 - 1
 
 # An empty line is a row whose only cell is null.
 _REWRITTEN = pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
@@ -129,7 +131,8 @@ class CsvReader(LineReader):
         how = text.parse_options(len(names))
         if how is not None:
             try:
-                return self._parsed(text.data, how, names, columns, options)
+                size = _block_bytes(text.data)
+                return self._parsed(text.data, how, names, columns, options, size)
             except pa.ArrowInvalid:
                 # The other way skips lines of blanks, and names the row.
                 pass
@@ -149,7 +152,7 @@ class CsvReader(LineReader):
             return self._no_rows(columns)
         try:
             # In one block: pyarrow refuses a row that is longer than one.
-            size = min(max(len(data), _BLOCK_BYTES), 2**31 - 1)
+            size = min(max(len(data), _BLOCK_BYTES), _MOST_BLOCK_BYTES)
             return self._parsed(data, _REWRITTEN, columns, columns, options, size)
         except pa.ArrowInvalid as error:
             places = dict(zip(columns, indices, strict=True))
@@ -164,7 +167,7 @@ class CsvReader(LineReader):
         names: Sequence[str],
         columns: list[str],
         options: SourceOptions,
-        block_bytes: int = _BLOCK_BYTES,
+        block_bytes: int,
     ) -> Any:
         nothing = not options.null_value and not options.empty_value
         table = _read_csv(
@@ -254,6 +257,11 @@ def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummar
     return FileSummary(
         types=head.kinds(), rows=unknown_rows(parts), hint=head.hint.strip()
     )
+
+
+def _block_bytes(data: bytes) -> int:
+    first_line = data.find(b"\n") + 1
+    return min(max(_BLOCK_BYTES, _BLOCK_ROWS * first_line), _MOST_BLOCK_BYTES)
 
 
 def _text_columns(columns: ExampleColumns) -> frozenset[str]:
