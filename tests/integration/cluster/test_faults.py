@@ -77,10 +77,6 @@ def test_no_example_is_skipped_when_a_worker_is_killed(disturbed):
     assert report.examples - report.repeated_examples == EXAMPLES * EPOCHS
 
 
-def test_the_epoch_ends_with_the_survivor(disturbed):
-    assert disturbed[0].last_fit.epochs[1].workers == 1
-
-
 def test_the_accuracy_is_kept_when_a_worker_is_killed(disturbed, blobs, network):
     test = blobs(2000, seed=1)
     alone = fit(network(), blobs(EXAMPLES), epochs=EPOCHS, batch_size=8, shuffle=True)

@@ -129,7 +129,8 @@ def test_large_arguments_reach_the_worker_that_they_are_for(way):
 def test_a_worker_that_stores_nothing_gets_large_arguments_all_the_same(way):
     """One that is paused; and one that is gone is no error."""
 
-    @gen_cluster(client=True, nthreads=[("", 1)] * 2)
+    # Without a limit nobody looks at its memory, and lets it go on.
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2, worker_kwargs={"memory_limit": 0})
     async def get(client, scheduler, a, b):
         b.status = Status.paused
         while scheduler.workers[b.address].status != Status.paused:
