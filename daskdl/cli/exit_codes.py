@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "debug_option",
     "errors_as_exit_codes",
     "json_option",
+    "keep_for_json",
 ]
 
 EXIT_CODES = (
@@ -96,6 +97,11 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+def keep_for_json(results: Mapping[str, Any]) -> None:
+    """Have the line that ``--json`` ends with tell results beside an error."""
+    click.get_current_context().find_root().meta["daskdl.results"] = results
+
+
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
     def callback(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
         ctx.find_root().meta[f"daskdl.{name}"] = value
@@ -112,9 +118,12 @@ def _say(ctx: click.Context, error: BaseException, text: str, code: int) -> None
     for line in text.splitlines():
         click.secho(f"error: {line}", fg="red", err=True)
     if meta.get("daskdl.json"):
+        line = {"error": text, "exit_code": code}
+        if "daskdl.results" in meta:
+            line["results"] = meta["daskdl.results"]
         # Where stdout is what failed, the exit code has to do.
         with contextlib.suppress(OSError):
-            click.echo(json.dumps({"error": text, "exit_code": code}))
+            click.echo(json.dumps(line))
     ctx.exit(code)
 
 

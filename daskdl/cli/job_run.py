@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from distributed import Client
@@ -27,7 +29,7 @@ from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.partition import Source
-from daskdl.errors import FormatError, OptionError
+from daskdl.errors import DaskdlError, FormatError, OptionError, WorkerLostError
 from daskdl.formats.run_network import MODEL
 from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.network import Network
@@ -35,10 +37,18 @@ from daskdl.nn.network import Network
 __all__ = ["checked_cluster", "cluster_options", "run_job"]
 
 _BATCH_SIZE = 32  # what the job file's schema promises
+# What ends a run that could go on from a checkpoint; others are to be mended first.
+_ENDS_EARLY = KeyboardInterrupt | WorkerLostError
 
 
 def run_job(
-    job: Job, view: View, *, overwrite: bool, resume: bool = False, start_s: float
+    job: Job,
+    view: View,
+    *,
+    overwrite: bool,
+    resume: bool = False,
+    start_s: float,
+    keep_results: Callable[[Mapping[str, Any]], None],
 ) -> RunMetrics:
     """Run `job` and leave its run directory.
 
@@ -54,6 +64,8 @@ def run_job(
         Go on with the run that was to be at the job's output.
     start_s : float
         When the command began, on the monotonic clock.
+    keep_results : callable
+        Given the metrics of a run that failed once it was trained, as plain values.
 
     Returns
     -------
@@ -76,6 +88,7 @@ def run_job(
     network = job_network(job, view.note)
     cluster = checked_cluster(job, network)
     train, test = open_job_data(network, job.data)
+    results: Results | None = None
     try:
         directory.make()
         directory.write(JOB, job_text(job))
@@ -83,21 +96,50 @@ def run_job(
         with connect(cluster) as client:
             front = _front_end(client, network, job)
             _train(front, train, job, directory, view, resume=resume)
-            scored = _evaluate(front, test, view)
-        test_name = test.name if test else ""
-        results = Results(job, front.network, front.last_fit, scored, test_name)
+            results = Results(job, front.network, front.last_fit)
+            # Before anything else can fail: it is what hours of training gave.
+            directory.save_model(front.network)
+            if test is not None:
+                view.note(f"evaluating on {test.name}")
+                scored = _evaluate(front, test)
+                results = replace(results, scored=scored, test_name=test.name)
         _write(directory, results)
         directory.finish()
     except BaseException as error:
         # Also what Ctrl-C and SIGTERM raise.
-        directory.leave()
-        # Of checkpoints that are all damaged the error tells.
-        if directory.kept is not None and not isinstance(error, FormatError):
-            view.note(directory.kept)
+        _leave(directory, error, view, is_resumed=resume)
+        if results is not None:
+            metrics = _metrics(results, directory, start_s)
+            # They may be nowhere else.
+            for line in metrics.lines():
+                view.note(line)
+            keep_results(metrics.to_dict())
         raise
-    return results.metrics(
-        model=directory.path(MODEL), wall_s=time.monotonic() - start_s
-    )
+    return _metrics(results, directory, start_s)
+
+
+def _metrics(results: Results, directory: RunDirectory, start_s: float) -> RunMetrics:
+    return results.metrics(model=directory.model, wall_s=time.monotonic() - start_s)
+
+
+def _leave(
+    directory: RunDirectory, error: BaseException, view: View, *, is_resumed: bool
+) -> None:
+    """Leave the directory of a run that failed, and say what is kept, and where."""
+    made = directory.here
+    directory.leave()
+    if directory.here != made:
+        if is_resumed:
+            # What was told until now names it so.
+            view.note(f"{made} is renamed: it is {directory.here} now")
+        if isinstance(error, DaskdlError):
+            texts = [str(text).replace(made, directory.here) for text in error.args]
+            error.args = tuple(texts)
+    if directory.kept is None and isinstance(error, _ENDS_EARLY):
+        view.note("no checkpoint is kept: the run ended before its first")
+    # Of checkpoints that are all damaged the error tells.
+    if directory.kept is not None and not isinstance(error, FormatError):
+        view.note(directory.kept)
 
 
 def _refuse_more_epochs(directory: RunDirectory, job: Job) -> None:
@@ -145,11 +187,13 @@ def _train(
     resume: bool,
 ) -> None:
     found = directory.checkpoints() if resume else []
-    if resume:
+    if found:
+        view.note(f"going on from {directory.path(found[0])}")
+    elif resume:
         view.note(
-            f"going on from {directory.path(found[0])}"
-            if found
-            else "no checkpoint is there yet: the run begins anew"
+            f"{directory.here} has no checkpoint: the run ended before its first. It "
+            f"begins anew, with {count(job.training.epochs, 'epoch')} to train; "
+            "training.checkpoints.every_minutes writes checkpoints within an epoch, too"
         )
     parts = count(len(train.partitions), "partition")
     view.note(f"reading {train.name}: {parts}")
@@ -166,14 +210,9 @@ def _train(
             listeners=[view, checkpoints, graceful_end],
             resume=directory.here if found else None,
         )
-    # Before anything else can fail: it is what hours of training gave.
-    directory.save_model(front.network)
 
 
-def _evaluate(front: Any, test: Source | None, view: View) -> Scored | None:
-    if test is None:
-        return None
-    view.note(f"evaluating on {test.name}")
+def _evaluate(front: Any, test: Source) -> Scored:
     scored: Scored = front.score_and_evaluate(test, evaluations_for(front.network))
     return scored
 

@@ -88,7 +88,7 @@ class Results:
     report : FitReport
         Of the fit.
     scored : Scored or None
-        Loss and evaluation of the test data, if there are any.
+        Loss and evaluation of the test data, as soon as they were evaluated.
     test_name : str
         What was evaluated on.
     """
@@ -96,7 +96,7 @@ class Results:
     job: Job
     network: Network[Any]
     report: FitReport
-    scored: Scored | None
+    scored: Scored | None = None
     test_name: str = ""
 
     @property
@@ -104,7 +104,7 @@ class Results:
         """Of the test data."""
         return self.scored.evaluations[0] if self.scored else None
 
-    def metrics(self, *, model: str, wall_s: float) -> RunMetrics:
+    def metrics(self, *, model: str | None, wall_s: float) -> RunMetrics:
         """Return the metrics of the run."""
         return RunMetrics(
             accuracy=accuracy_of(self.evaluation),

@@ -4,7 +4,7 @@ import time
 
 import click
 
-from daskdl.cli.exit_codes import debug_option, json_option
+from daskdl.cli.exit_codes import debug_option, json_option, keep_for_json
 
 __all__ = ["command"]
 
@@ -104,6 +104,7 @@ def command(
                 overwrite=overwrite,
                 resume=resume is not None,
                 start_s=start_s,
+                keep_results=keep_for_json,
             )
     metrics.print_table(Console(stderr=as_json))
     if as_json:

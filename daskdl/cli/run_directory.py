@@ -79,9 +79,13 @@ def run_to_resume(fs: Any, path: str, url: str, unfinished: Sequence[str]) -> st
         found = [path]
     names = ", ".join(map(posixpath.basename, found))
     if not found:
+        advice = (
+            " A run that ends before its first checkpoint leaves nothing: begin it "
+            f"anew, with its job file and --output {url}."
+        )
         raise SourceNotFoundError(
             f"run: --resume must be the directory of a run (with {JOB}), got none: "
-            f"{url}."
+            f"{url}.{advice if kind_of(fs, path) is None else ''}"
         )
     if len(found) > 1:
         raise OptionError(
@@ -252,10 +256,15 @@ class RunDirectory:
         self._has_model = True
 
     @property
+    def model(self) -> str | None:
+        """Path or URL of the trained network, if it is saved."""
+        return self.path(MODEL) if self._has_model else None
+
+    @property
     def kept(self) -> str | None:
         """In words: the network that is here, or the last checkpoint; None if none."""
         if self._has_model:
-            return f"model kept: {self.path(MODEL)}"
+            return f"model kept: {self.model}"
         with contextlib.suppress(*BROKEN):
             if found := checkpoints_in(self._fs, filesystem(self.here)[1]):
                 return (

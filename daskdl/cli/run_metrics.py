@@ -58,15 +58,23 @@ class RunMetrics:
 
     def to_line(self) -> str:
         """Return the metrics as one line of JSON, without a line end."""
-        return json.dumps(without_nan(asdict(self)), allow_nan=False)
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metrics as plain values, without NaN."""
+        plain: dict[str, Any] = without_nan(asdict(self))
+        return plain
+
+    def lines(self) -> list[str]:
+        """Return a line for each metric, as wide as it takes."""
+        width = max(len(name) for name, _ in self._rows())
+        return [f"{name:<{width}}  {text}" for name, text in self._rows()]
 
     def print_table(self, console: "Console") -> None:
         """Print a line for each metric; unshortened without a terminal."""
         if not console.is_terminal:
             # There nobody sees where a line would end, and programs look for paths.
-            width = max(len(name) for name, _ in self._rows())
-            for name, text in self._rows():
-                line = f"{name:<{width}}  {text}"
+            for line in self.lines():
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
             return
         from rich.table import Table

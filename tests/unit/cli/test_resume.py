@@ -9,7 +9,7 @@ import pytest
 from daskdl.cli.exit_codes import Terminated
 from daskdl.cli.graceful_end import GracefulEnd
 from daskdl.cli.main import main
-from daskdl.errors import WorkerLostError
+from daskdl.errors import FormatError, WorkerLostError
 from daskdl.nn.fitting.events import EpochFinished
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.run_state import RunPosition
@@ -54,7 +54,8 @@ def test_a_run_without_checkpoint_begins_anew(stopped, resume):
     for path in stopped.glob("checkpoint-*"):
         path.unlink()
     result = resume()
-    assert "no checkpoint is there yet" in result.stderr
+    assert f"{stopped} has no checkpoint: the run ended before its" in result.stderr
+    assert "It begins anew, with 2 epochs to train" in result.stderr
     assert FakeFront.resumed[-1] is None
 
 
@@ -95,9 +96,30 @@ def test_what_replaces_a_run_needs_overwrite_again(stopped, run, resume):
     assert resume("--overwrite").exit_code == 0
 
 
-def test_no_run_is_refused(resume):
+def test_no_run_is_refused(resume, out):
     result = resume()
     assert (result.exit_code, "got none" in result.stderr) == (2, True)
+    assert f"begin it anew, with its job file and --output {out}" in result.stderr
+
+
+def test_a_directory_of_something_else_is_refused(resume, out):
+    out.mkdir()
+    result = resume()
+    assert (result.exit_code, "got none" in result.stderr) == (2, True)
+    assert "anew" not in result.stderr
+
+
+def test_damaged_checkpoints_are_named_where_they_are(
+    stopped, resume, out, monkeypatch
+):
+    beside = stopped.parent / "out.unfinished-01234567"
+    stopped.rename(beside)
+    damage = f"resume: {beside}/checkpoint-000001.safetensors is damaged."
+    monkeypatch.setattr(FakeFront, "error", FormatError(damage))
+    result = resume()
+    assert f"{beside} is renamed: it is {out} now" in result.stderr
+    assert f"error: resume: {out}/checkpoint-000001.safetensors is" in result.stderr
+    assert (out / "checkpoint-000001.safetensors").exists()
 
 
 def test_no_job_at_all_is_refused(runner):

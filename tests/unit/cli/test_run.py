@@ -1,6 +1,7 @@
 """``daskdl run`` without a cluster: what is refused, kept and told."""
 
 import contextlib
+import errno
 import json
 from pathlib import Path
 from typing import ClassVar
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from daskdl.cli import job_run
+from daskdl.cli import job_run, run_directory
 from daskdl.cli.main import main
 from daskdl.cluster.inference import Scored
 from daskdl.errors import SchedulerUnreachableError, WorkerLostError
@@ -20,6 +21,7 @@ from daskdl.nn.fitting.events import (
     WorkerLost,
 )
 from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.multilayer import MultiLayerNetwork
 
 
 class FakeFront:
@@ -376,3 +378,73 @@ def test_the_report_draws_curves_of_the_test_data(run, out):
     assert "<h3>ROC</h3>" in page
     assert "<h3>Precision and recall</h3>" in page
     assert "<h3>Reliability</h3>" in page
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """A function that has the store be full when a file of that name is written."""
+
+    def is_full(name):
+        real = run_directory.write_output
+
+        def write_output(path, write, **how):
+            if path.endswith(name):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(path, write, **how)
+
+        monkeypatch.setattr(run_directory, "write_output", write_output)
+
+    return is_full
+
+
+def test_results_that_cannot_be_written_are_told(run, full):
+    full("statistics.json")
+    result = run()
+    assert result.exit_code == 4
+    assert "accuracy" in result.stderr
+    assert "loss               0.25" in result.stderr
+    assert "repeated examples  8" in result.stderr
+
+
+def test_json_tells_results_that_cannot_be_written(run, out, full):
+    full("report.html")
+    line = json.loads(run("--json").stdout)
+    assert (line["exit_code"], line["results"]["loss"]) == (4, 0.25)
+    assert line["results"]["model"] == f"{out}/model.safetensors"
+
+
+def test_json_tells_no_results_of_a_run_that_was_not_trained(run, monkeypatch):
+    monkeypatch.setattr(FakeFront, "error", WorkerLostError("gone"))
+    assert json.loads(run("--json").stdout) == {"error": "gone", "exit_code": 3}
+
+
+def test_what_was_trained_is_told_where_the_model_cannot_be_written(
+    run, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+
+    def save(url, **how):
+        if url.endswith("model.safetensors"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(MultiLayerNetwork, "save", lambda self, *a, **k: save(*a, **k))
+    result = run("--json")
+    line = json.loads(result.stdout)
+    assert (line["exit_code"], line["results"]["model"]) == (4, None)
+    assert (line["results"]["examples"], line["results"]["loss"]) == (80, 0.5)
+    assert "model kept: " in result.stderr
+
+
+def test_an_error_names_files_as_they_are_called_once_the_run_has_ended(run, out, full):
+    full("evaluation.json")
+    result = run()
+    assert f"error: run: {out}/evaluation.json must be written" in result.stderr
+    assert "unfinished" not in result.stderr
+
+
+def test_an_interrupt_before_the_first_checkpoint_is_told(run, monkeypatch):
+    def interrupted(self, data, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FakeFront, "fit", interrupted)
+    assert "no checkpoint is kept: the run ended before its first" in run().stderr
