@@ -52,6 +52,13 @@ _OPTIONS = (
         help="Worker processes to start, one a core if not given; with --scheduler how "
         "many must be there at least.",
     ),
+    click.option(
+        "--start-timeout-s",
+        type=click.FloatRange(min=0, min_open=True),
+        default=60.0,
+        metavar="SECONDS",
+        help="How long workers may take to come; 60 if not given.",
+    ),
 )
 
 
@@ -89,8 +96,12 @@ def storage_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def cluster_from(scheduler: str | None, workers: int | None) -> Any:
+def cluster_from(
+    scheduler: str | None, workers: int | None, start_timeout_s: float
+) -> Any:
     """Return the ClusterOptions that the command line names."""
     from daskdl.cluster.connect import ClusterOptions
 
-    return ClusterOptions(scheduler=scheduler, workers=workers)
+    return ClusterOptions(
+        scheduler=scheduler, workers=workers, start_timeout_s=start_timeout_s
+    )

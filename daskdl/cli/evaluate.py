@@ -33,6 +33,7 @@ def command(
     unfinished: bool,
     scheduler: str | None,
     workers: int | None,
+    start_timeout_s: float,
     as_json: bool,
 ) -> None:
     """Evaluate MODEL on DATA.
@@ -73,12 +74,15 @@ def command(
         empty = evaluation_for(saved.network)
         source = open_for(saved.network, data, options, given=given)
         view.note(starting(scheduler, workers))
-        with connect(cluster_from(scheduler, workers), needs_all=False) as client:
+        cluster = cluster_from(scheduler, workers, start_timeout_s)
+        with connect(cluster, needs_all=False) as client:
             n_workers = len(client.nthreads())
             front = front_end(client, saved.network)
             view.note(f"evaluating on {source.name}")
             work_s = time.monotonic()
-            scored = front.score_and_evaluate(source, [empty])
+            scored = front.score_and_evaluate(
+                source, [empty], start_timeout_s=start_timeout_s
+            )
             work_s = time.monotonic() - work_s
     console = Console(stderr=as_json)
     (evaluation,) = scored.evaluations

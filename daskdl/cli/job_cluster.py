@@ -44,11 +44,15 @@ class Cluster(Conf):
     ] = None
     timeout_s: Annotated[
         Positive,
-        Field(
-            description="Limit for the scheduler's answer; its workers may take six "
-            "times as long."
-        ),
+        Field(description="Limit for the scheduler's answer."),
     ] = 10.0
+    start_timeout_s: Annotated[
+        Positive,
+        Field(
+            description="Limit for its workers to come, before the training and before "
+            "the evaluation."
+        ),
+    ] = 60.0
     dashboard: Annotated[
         bool, Field(description="Serve Dask's dashboard of a cluster started here.")
     ] = False

@@ -26,7 +26,6 @@ from daskdl.cli.run_directory import (
 from daskdl.cli.run_metrics import RunMetrics, without_nan
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
-from daskdl.cluster.inference import Scored
 from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.partition import Source
 from daskdl.errors import DaskdlError, FormatError, OptionError, WorkerLostError
@@ -101,7 +100,11 @@ def run_job(
             directory.save_model(front.network)
             if test is not None:
                 view.note(f"evaluating on {test.name}")
-                scored = _evaluate(front, test)
+                scored = front.score_and_evaluate(
+                    test,
+                    evaluations_for(front.network),
+                    start_timeout_s=job.cluster.start_timeout_s,
+                )
                 results = replace(results, scored=scored, test_name=test.name)
         _write(directory, results)
         directory.finish()
@@ -207,14 +210,10 @@ def _train(
             batch_size=_batch_size(job, train),
             shuffle=job.training.shuffle,
             resources=job.cluster.resources,
+            start_timeout_s=job.cluster.start_timeout_s,
             listeners=[view, checkpoints, graceful_end],
             resume=directory.here if found else None,
         )
-
-
-def _evaluate(front: Any, test: Source) -> Scored:
-    scored: Scored = front.score_and_evaluate(test, evaluations_for(front.network))
-    return scored
 
 
 def _batch_size(job: Job, train: Source) -> int | None:

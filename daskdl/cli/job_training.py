@@ -221,7 +221,8 @@ class Training(Conf):
         Index | None, Field(description="Minibatches that a worker reads ahead.")
     ] = None
     start_timeout_s: Annotated[
-        Positive | None, Field(description="Limit for the workers to start.")
+        Positive | None,
+        Field(description="Limit for workers that are there to start the training."),
     ] = None
     peer_timeout_s: Annotated[
         Positive | None, Field(description="Limit for a peer that keeps silent.")

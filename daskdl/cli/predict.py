@@ -59,6 +59,7 @@ def command(
     unfinished: bool,
     scheduler: str | None,
     workers: int | None,
+    start_timeout_s: float,
     as_json: bool,
 ) -> None:
     """Predict DATA with MODEL.
@@ -107,7 +108,8 @@ def command(
         check_apart("predict", "--output", url, resolve_path(os.getcwd(), data))
         _check_output(url, output_format, overwrite=overwrite)
         view.note(starting(scheduler, workers))
-        with connect(cluster_from(scheduler, workers), needs_all=False) as client:
+        cluster = cluster_from(scheduler, workers, start_timeout_s)
+        with connect(cluster, needs_all=False) as client:
             n_workers = len(client.nthreads())
             front = front_end(client, saved.network)
             view.note(f"predicting {source.name}")
@@ -118,6 +120,7 @@ def command(
                 output=url,
                 output_format=output_format,
                 overwrite=overwrite,
+                start_timeout_s=start_timeout_s,
                 options=source.options,
             )
             work_s = time.monotonic() - work_s

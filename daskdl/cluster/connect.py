@@ -24,7 +24,7 @@ from distributed.versions import VersionMismatchWarning, get_versions
 
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
-from daskdl.cluster.enough_workers import enough_workers, log_waiting
+from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.ready_processes import ready_processes_first
 from daskdl.cluster.started_workers import (
     LoopbackNanny,
@@ -42,8 +42,6 @@ from daskdl.errors import (
 
 __all__ = ["ClusterOptions", "connect"]
 
-# A machine that a scheduler of jobs or pods has to find takes longer than an answer.
-_AS_LONG_FOR_WORKERS = 6
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
 
 
@@ -63,8 +61,10 @@ class ClusterOptions:
         What one local worker may use, ``"2 GiB"``; ``None`` or ``"auto"`` share the
         machine's memory among the workers. Only without `scheduler`.
     timeout_s : float
-        How long to wait for the scheduler's answer, and then six times as long for its
-        workers, which an adaptive cluster is asked for.
+        How long to wait for the scheduler's answer.
+    start_timeout_s : float
+        With `scheduler`: how long its workers may take to come, which an adaptive
+        cluster is asked for.
     dashboard : bool
         Serve Dask's dashboard on a free local port. Only without `scheduler`.
     security : {"tls", "none"} or None
@@ -83,6 +83,7 @@ class ClusterOptions:
     workers: int | None = None
     memory_limit: str | None = None
     timeout_s: float = 10.0
+    start_timeout_s: float = 60.0
     dashboard: bool = False
     security: str | None = None
 
@@ -92,6 +93,7 @@ class ClusterOptions:
         if self.workers is not None:
             check_at_least("ClusterOptions", "workers", self.workers, 1)
         check_positive("ClusterOptions", "timeout_s", self.timeout_s)
+        check_positive("ClusterOptions", "start_timeout_s", self.start_timeout_s)
         if self.scheduler is None:
             check_memory_limit("ClusterOptions", "memory_limit", self.memory_limit)
             return
@@ -138,7 +140,7 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
     VersionMismatchError
         If scheduler or workers run versions that do not go with the client's.
     ClusterError
-        If too few workers come in six times ``timeout_s``.
+        If too few workers come in ``start_timeout_s``.
     """
     is_local = options.scheduler is None
     opened = _local(options) if is_local else _remote(options, needs_all=needs_all)
@@ -285,9 +287,9 @@ async def _knock(options: ClusterOptions, arguments: dict[str, Any]) -> None:
 
 def _await_workers(client: Client, options: ClusterOptions) -> None:
     wanted = options.workers or 1
-    limit_s = _AS_LONG_FOR_WORKERS * options.timeout_s
+    limit_s = options.start_timeout_s
     try:
-        with enough_workers(client, wanted, None, limit_s, log_waiting):
+        with enough_workers(client, wanted, None, limit_s):
             return
     except (OptionError, WorkerLostError) as error:
         # Not scheduler_info(): from 2025.4 to 2026.3 it lists at most five workers.

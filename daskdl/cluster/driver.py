@@ -281,7 +281,7 @@ class Driver:
         if not timeout_s or not self._kept.go_back(is_memory_full=is_full):
             raise WorkerLostError(*error.args) from error
         what = str(error).removesuffix(SESSION_ADVICE).rstrip()
-        logger.warning("%s Workers are waited for, %g s at most.", what, timeout_s)
+        logger.warning("%s Others that come go on with the fit.", what)
         if not self._members.start_again(state, timeout_s):
             raise WorkerLostError(*error.args) from error
         self._phase += 1

@@ -4,7 +4,7 @@ An adaptive cluster, which Dask calls so, starts workers for tasks that wait. A 
 none before it has workers: so it submits some that no worker can run.
 """
 
-import logging
+import itertools
 import math
 import time
 import uuid
@@ -20,15 +20,11 @@ from daskdl.cluster.calls import GONE
 from daskdl.cluster.missing_workers import start_missing_again
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.worker_selection import WorkerSelection
-
-logger = logging.getLogger(__name__)
+from daskdl.cluster.worker_wait import WorkerWait
 
 LOOK_EVERY_S = 0.2
-TELL_EVERY_S = 5.0
 # A resource that no worker has.
 _NOWHERE = {"daskdl-asks-for-workers": 1}
-
-Tell = Callable[[str], None]
 
 
 @contextmanager
@@ -37,7 +33,6 @@ def enough_workers(
     wanted: Sequence[str] | int | None,
     resources: Mapping[str, float] | None,
     timeout_s: float,
-    tell: Tell,
 ) -> Iterator[None]:
     """Wait until there are as many workers as were asked for, or one.
 
@@ -51,9 +46,7 @@ def enough_workers(
     wanted, resources
         As :class:`~daskdl.cluster.worker_selection.WorkerSelection` takes them.
     timeout_s : float
-        How long they may take.
-    tell : callable
-        Told every few seconds what is waited for.
+        How long they may take to come.
 
     Raises
     ------
@@ -67,21 +60,19 @@ def enough_workers(
         yield
         return
     # Until the block ends: an adaptive cluster takes back what has nothing to do.
-    with ask_for(client, selection.n_wanted):
-        _wait(client, selection, timeout_s, tell)
+    with asked_for(client, selection.n_wanted) as ask_again:
+        _wait(client, selection, timeout_s, ask_again)
         yield
 
 
-def log_waiting(doing: str) -> None:
-    """Log what is waited for, where nobody listens."""
-    logger.warning("%s", doing[0].upper() + doing[1:])
-
-
 def _wait(
-    client: Client, selection: WorkerSelection, timeout_s: float, tell: Tell
+    client: Client,
+    selection: WorkerSelection,
+    timeout_s: float,
+    ask_again: Callable[[], None],
 ) -> None:
     end_s = time.monotonic() + timeout_s
-    tell_s = -math.inf
+    wait = WorkerWait(client, selection.n_wanted)
     while not selection.is_met():
         now = time.monotonic()
         # In this order: a worker that comes in between is found.
@@ -90,34 +81,48 @@ def _wait(
         if now > end_s or (there and not found):
             selection.check(found, found, {})
             return
-        if now > tell_s:
-            tell_s = now + TELL_EVERY_S
-            start_missing_again(client)
-            tell(
-                f"waiting for workers: {selection.n_wanted} must be there, "
-                f"{len(found)} are; {end_s - now:.0f} s more at most"
-            )
+        if wait.look(len(found), now, end_s):
+            ask_again()
         time.sleep(LOOK_EVERY_S)
+    wait.end(len(selection.suitable()))
 
 
 @contextmanager
-def ask_for(client: Client, n_workers: int) -> Iterator[None]:
+def asked_for(client: Client, n_workers: int) -> Iterator[Callable[[], None]]:
     """Have an adaptive cluster keep so many workers, as long as the block runs.
 
     It expects that a task which it never saw takes half a second, and wants one worker
     for every five seconds of work.
+
+    Yields
+    ------
+    ask_again : callable
+        Asks again, a local cluster included, as long as they do not come: what was
+        asked is lost when somebody restarts the cluster, and too little where the first
+        that comes has more threads than those of before. Such a cluster would take back
+        the others while they start.
     """
     config = dask.config.get
     per_task_s = parse_timedelta(config("distributed.scheduler.unknown-task-duration"))
     per_worker_s = parse_timedelta(config("distributed.adaptive.target-duration"))
-    threads = max(client.nthreads().values(), default=1)
-    name = f"daskdl-asks-{uuid.uuid4().hex}"
-    asks: list[Any] = [
-        client.submit(int, key=f"{name}-{number}", resources=_NOWHERE, pure=False)
-        for number in range(n_workers * threads * math.ceil(per_worker_s / per_task_s))
-    ]
+    per_thread = math.ceil(per_worker_s / per_task_s)
+    name, numbers = f"daskdl-asks-{uuid.uuid4().hex}", itertools.count()
+    asks: list[Any] = []
+
+    def submit() -> None:
+        asks[:] = [ask for ask in asks if ask.status == "pending"]
+        threads = max(client.nthreads().values(), default=1)
+        for _ in range(n_workers * threads * per_thread - len(asks)):
+            key = f"{name}-{next(numbers)}"
+            asks.append(client.submit(int, key=key, resources=_NOWHERE, pure=False))
+
+    def ask_again() -> None:
+        submit()
+        start_missing_again(client)
+
     try:
-        yield
+        submit()
+        yield ask_again
     finally:
         # Whatever ended the block is to be told.
         with suppress(*GONE, RuntimeError):

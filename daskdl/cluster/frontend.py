@@ -80,6 +80,7 @@ class ClusterNetwork(ClusterInference[N]):
         options: SourceOptions | None = None,
         workers: Sequence[str] | int | None = None,
         resources: Mapping[str, float] | None = None,
+        start_timeout_s: float | None = None,
         **source_options: Any,
     ) -> N:
         """Train on the cluster.
@@ -118,6 +119,8 @@ class ClusterNetwork(ClusterInference[N]):
             What a worker must offer to take part, in Dask's words: ``{"GPU": 1}`` takes
             those that were started with ``--resources GPU=1``. Each holds it until the
             fit ends.
+        start_timeout_s : float, optional
+            How long workers may take to come; that of the training master if not given.
 
         Returns
         -------
@@ -145,10 +148,11 @@ class ClusterNetwork(ClusterInference[N]):
             else resumed.normalizer(who, normalizer)
         )
         given = given_options(f"{who}.fit", options, source_options)
+        enough_workers = self._enough_workers(start_timeout_s, workers, resources)
         tell = partial(_tell_preparing, hearing)
         with ExitStack() as held:
             with self._scheduler_must_answer(AGAIN):
-                held.enter_context(self._workers(workers, resources, tell))
+                held.enter_context(enough_workers)
                 there, how = held.enter_context(self._handed_over(data, given))
                 tell("checking the data, of which every example is read once")
                 prepared = prepare(

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from distributed import Client
 
-from daskdl.checks import check_count, check_type
+from daskdl.checks import check_count, check_positive, check_type
 from daskdl.cluster.connection import scheduler_must_answer
-from daskdl.cluster.enough_workers import Tell, enough_workers, log_waiting
+from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.example_scores import ScoreTask, score_examples_of
 from daskdl.cluster.inference import (
     InferenceTask,
@@ -135,6 +135,7 @@ class ClusterInference(Generic[N]):
         ----------
         data, **how
             See :meth:`fit`; ``normalizer=None`` for data that are normalized already.
+            With ``start_timeout_s``: how long workers may take to come.
         batch_size : int
             Examples of one forward pass; affects speed only.
 
@@ -208,6 +209,7 @@ class ClusterInference(Generic[N]):
         batch_size: int,
         normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
+        start_timeout_s: float | None = None,
         **source_options: Any,
     ) -> Scored:
         """Score and evaluate; messages name the method that was called."""
@@ -215,8 +217,12 @@ class ClusterInference(Generic[N]):
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         who = f"{type(self).__name__}.{called}"
         wanted = given_options(who, options, source_options)
+        workers = self._enough_workers(start_timeout_s)
         task = InferenceTask(batch_size, normalizer=normalizer)
-        with self._opened(data, wanted) as source, self._inferring() as changes:
+        with (
+            self._opened(data, wanted) as source,
+            self._inferring(workers) as changes,
+        ):
             scored = score_source(
                 self._client, self.network, source, evaluations, task, changes
             )
@@ -234,6 +240,7 @@ class ClusterInference(Generic[N]):
         batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
         normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
+        start_timeout_s: float | None = None,
         **source_options: Any,
     ) -> Any:
         """Return the loss of each example, in inference mode.
@@ -248,6 +255,8 @@ class ClusterInference(Generic[N]):
             Examples of one forward pass; affects speed only.
         normalizer : Normalizer, None or "own"
             None for data that are normalized already.
+        start_timeout_s : float, optional
+            How long workers may take to come; that of the training master if not given.
 
         Returns
         -------
@@ -258,12 +267,16 @@ class ClusterInference(Generic[N]):
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         who = f"{type(self).__name__}.score_examples"
         wanted = given_options(who, options, source_options)
+        workers = self._enough_workers(start_timeout_s)
         task = ScoreTask(
             batch_size,
             normalizer=normalizer,
             include_regularization=include_regularization,
         )
-        with self._opened(data, wanted) as source, self._inferring() as changes:
+        with (
+            self._opened(data, wanted) as source,
+            self._inferring(workers) as changes,
+        ):
             scored = score_examples_of(
                 self._client, self.network, source, task, changes
             )
@@ -282,6 +295,7 @@ class ClusterInference(Generic[N]):
         batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
         normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
+        start_timeout_s: float | None = None,
         **source_options: Any,
     ) -> Any:
         """Predict, and give each prediction the key of its example.
@@ -305,6 +319,8 @@ class ClusterInference(Generic[N]):
             Examples of one forward pass; affects speed only.
         normalizer : Normalizer, None or "own"
             None for data that are normalized already.
+        start_timeout_s : float, optional
+            How long workers may take to come; that of the training master if not given.
 
         Returns
         -------
@@ -335,6 +351,7 @@ class ClusterInference(Generic[N]):
         given = dataset_of_pairs(data) if are_pairs(data) else data
         who = f"{type(self).__name__}.feed_forward_with_key"
         wanted = given_options(who, options, source_options)
+        workers = self._enough_workers(start_timeout_s)
         if key is not None:
             wanted = replace(wanted, key=columns_of(key))
         wanted = replace(as_opened(data, wanted), require_labels=False)
@@ -344,7 +361,7 @@ class ClusterInference(Generic[N]):
             source = self._open(returned.data, returned.options)
             task = InferenceTask(batch_size, key_names(returned.key), normalizer)
             sink = open_sink(returned.output, storage_options=wanted.storage_options)
-            self._write(source, sink, task)
+            self._write(source, sink, task, workers)
             return returned.bring(output_columns(self.network))
         task = InferenceTask(batch_size, key_names(wanted.key), normalizer)
         with self._opened(given, wanted) as source:
@@ -356,8 +373,8 @@ class ClusterInference(Generic[N]):
                     overwrite=overwrite,
                     storage_options=wanted.storage_options,
                 )
-                return self._write(source, sink, task)
-            predicted = self._predict(source, None, task)
+                return self._write(source, sink, task, workers)
+            predicted = self._predict(source, None, task, workers)
         if is_labelled(data):
             return labelled(data, predicted, wanted)
         return pairs_of(predicted)
@@ -374,9 +391,13 @@ class ClusterInference(Generic[N]):
         self.network.save(path_or_url, format=format, overwrite=overwrite)
 
     def _predict(
-        self, source: Source, sink: Sink | None, task: InferenceTask
+        self,
+        source: Source,
+        sink: Sink | None,
+        task: InferenceTask,
+        workers: AbstractContextManager[None],
     ) -> list[Predicted]:
-        with self._inferring() as changes:
+        with self._inferring(workers) as changes:
             predicted = predict_source(
                 self._client, self.network, source, sink, task, changes
             )
@@ -384,21 +405,25 @@ class ClusterInference(Generic[N]):
         return predicted
 
     @contextmanager
-    def _inferring(self) -> Iterator[WorkerChanges]:
+    def _inferring(
+        self, workers: AbstractContextManager[None]
+    ) -> Iterator[WorkerChanges]:
         """Wait for workers, and note who goes and comes in the block."""
         self.last_changes, self.last_skipped = WorkerChanges(), 0
-        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
+        with self._scheduler_must_answer(AGAIN), workers:
             yield self.last_changes
 
-    def _workers(
+    def _enough_workers(
         self,
-        wanted: Sequence[str] | int | None,
-        resources: Mapping[str, float] | None,
-        tell: Tell,
+        start_timeout_s: float | None,
+        wanted: Sequence[str] | int | None = None,
+        resources: Mapping[str, float] | None = None,
     ) -> AbstractContextManager[None]:
-        """Wait for workers, as long as they may take to start."""
-        timeout_s = self._master.start_timeout_s
-        return enough_workers(self._client, wanted, resources, timeout_s, tell)
+        """Check how long workers may take to come; wait for them in a block."""
+        if start_timeout_s is None:
+            start_timeout_s = self._master.start_timeout_s
+        check_positive(type(self).__name__, "start_timeout_s", start_timeout_s)
+        return enough_workers(self._client, wanted, resources, start_timeout_s)
 
     def _scheduler_must_answer(self, advice: str) -> AbstractContextManager[None]:
         return scheduler_must_answer(self._client, type(self).__name__, advice)
@@ -426,12 +451,18 @@ class ClusterInference(Generic[N]):
         check_class_names(self.network, source)
         return source
 
-    def _write(self, source: Source, sink: Sink, task: InferenceTask) -> int:
+    def _write(
+        self,
+        source: Source,
+        sink: Sink,
+        task: InferenceTask,
+        workers: AbstractContextManager[None],
+    ) -> int:
         for partition in source.partitions[:1]:
             sink.check_columns(columns_without_rows(self.network, partition, task))
         try:
             sink.prepare()
-            predicted = self._predict(source, sink, task)
+            predicted = self._predict(source, sink, task, workers)
             sink.commit([entry.path for entry in predicted if entry.path is not None])
         except BaseException:
             sink.abort()

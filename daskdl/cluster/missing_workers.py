@@ -1,7 +1,11 @@
 """Have a local cluster start again the workers that it should have."""
 
+import logging
+
 from distributed import Client, LocalCluster
 from distributed.core import Status
+
+logger = logging.getLogger(__name__)
 
 
 def start_missing_again(client: Client) -> None:
@@ -27,4 +31,9 @@ def _start_missing(cluster: LocalCluster) -> None:
     for name, nanny in list(cluster.workers.items()):
         if nanny.status in (Status.failed, Status.closed):
             del cluster.workers[name]
+            if name in cluster.worker_spec:
+                # Dask's log of a cluster that a command starts is silent.
+                logger.warning(
+                    "a worker on this machine died as it started: another is started"
+                )
     cluster.scale(len(cluster.worker_spec))

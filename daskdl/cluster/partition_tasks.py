@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from distributed import Client
 
 from daskdl.cluster.connection import scheduler_must_answer
-from daskdl.cluster.enough_workers import enough_workers, log_waiting
+from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.plain_tasks import NO_WORKER_TIMEOUT_S, run_tasks
 from daskdl.data.sources.partition import Partition, Source
@@ -63,7 +63,7 @@ def run_each(
     timeout_s = NO_WORKER_TIMEOUT_S
     with (
         scheduler_must_answer(client, who, advice),
-        enough_workers(client, None, None, timeout_s, log_waiting),
+        enough_workers(client, None, None, timeout_s),
     ):
         return run_tasks(client, who, len(tasks), submit, scanned=read)
 

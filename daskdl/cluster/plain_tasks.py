@@ -22,6 +22,7 @@ from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
 from daskdl.cluster.full_memory import DeathsInARow, FullMemory, told_by_nannies
+from daskdl.cluster.missing_workers import start_missing_again
 from daskdl.cluster.paused_workers import PausedWorkers, held_tasks, paused_among
 from daskdl.cluster.placement import (
     allow_workers,
@@ -31,6 +32,7 @@ from daskdl.cluster.placement import (
 )
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heard, heartbeats
 from daskdl.cluster.worker_changes import WorkerChanges
+from daskdl.cluster.worker_wait import WorkerWait
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -295,6 +297,7 @@ async def _gather(
 ) -> list[Any]:
     gathering = asyncio.ensure_future(_results(client, futures))
     last_seen_s = time.monotonic()
+    wait = WorkerWait(client, 1)
     try:
         while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
             there = set(await client.nthreads()) - where.left_out
@@ -310,10 +313,13 @@ async def _gather(
                 client, who, futures, there, where, paused
             )
             await _let_newcomers_help(client, who, futures, there, where, paused)
+            now = time.monotonic()
             if is_at_work:
-                last_seen_s = time.monotonic()
-            elif time.monotonic() - last_seen_s > NO_WORKER_TIMEOUT_S:
+                last_seen_s = now
+            elif now - last_seen_s > NO_WORKER_TIMEOUT_S:
                 raise _no_worker_works(who, paused, where)
+            elif not there and wait.look(0, now, last_seen_s + NO_WORKER_TIMEOUT_S):
+                start_missing_again(client)
         return list(gathering.result())
     finally:
         tasks = [task for task in (gathering, where.asking) if task is not None]

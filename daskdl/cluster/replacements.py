@@ -5,19 +5,20 @@ import time
 from collections.abc import Callable, Collection
 
 from daskdl.cluster.probation import LOOK_AGAIN_S
+from daskdl.cluster.worker_wait import WorkerWait
 
 # Those who come back together start together; who comes later joins.
 GATHER_S = 2.0
 # So many may come and go before one of them can take part: whatever ends them, each of
 # them took seconds.
 MOST_IN_VAIN = 100
-ASK_EVERY_S = 5.0
 
 
 def await_replacements(
     able: Callable[[], list[str]],
     present: Callable[[], Collection[str]],
     ask: Callable[[], None],
+    wait: WorkerWait,
     wanted: int,
     timeout_s: float,
 ) -> list[str]:
@@ -31,6 +32,8 @@ def await_replacements(
         Returns the addresses of those that have come, whether or not they can yet.
     ask : callable
         Asks for workers; called again and again while there is none.
+    wait : WorkerWait
+        Told how it goes.
     wanted : int
         How many there were.
     timeout_s : float
@@ -43,19 +46,20 @@ def await_replacements(
         Empty if there is none in time.
     """
     end_s = time.monotonic() + timeout_s
-    first_s, ask_s = math.inf, -math.inf
+    first_s = math.inf
     seen: set[str] = set()
     while len(there := able()) < wanted:
         now = time.monotonic()
         first_s = min(first_s, now) if there else math.inf
         if now > (first_s + GATHER_S if there else end_s):
             break
-        if not there and now > ask_s:
-            ask()
-            ask_s = now + ASK_EVERY_S
-        came = set(present()) - seen
+        here = set(present())
+        came = here - seen
         if came and len(seen) < MOST_IN_VAIN:
             end_s = now + timeout_s
+            wait.begin_anew()
         seen |= came
+        if not there and wait.look(len(here), now, end_s):
+            ask()
         time.sleep(LOOK_AGAIN_S)
     return there

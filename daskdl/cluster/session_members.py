@@ -6,7 +6,6 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -17,7 +16,7 @@ from daskdl.cluster import bus
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, name_waiting
 from daskdl.cluster.connection import scheduler_must_answer
-from daskdl.cluster.enough_workers import ask_for
+from daskdl.cluster.enough_workers import asked_for
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.kept_network import NobodyLeftError
 from daskdl.cluster.liveness import Liveness
@@ -41,6 +40,7 @@ from daskdl.cluster.reports import (
 from daskdl.cluster.session_member import SessionMember, seasoned
 from daskdl.cluster.silent_workers import Heartbeat, heard, heartbeats
 from daskdl.cluster.worker_selection import WorkerSelection
+from daskdl.cluster.worker_wait import WorkerWait
 from daskdl.data.plan import Minibatch
 from daskdl.data.room import room_of
 from daskdl.data.sources.partition import Partition
@@ -277,9 +277,11 @@ class SessionMembers:
         """
         wanted = max(self._selection.n_wanted, self._n_members)
         present = self._selection.suitable
-        with ask_for(self._client, wanted):
-            ask = partial(start_missing_again, self._client)
-            there = await_replacements(self._able, present, ask, wanted, timeout_s)
+        wait = WorkerWait(self._client, wanted)
+        with asked_for(self._client, wanted) as ask:
+            there = await_replacements(
+                self._able, present, ask, wait, wanted, timeout_s
+            )
             if there:
                 self._start_on(there, state)
         return bool(there)

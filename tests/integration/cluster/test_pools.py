@@ -70,7 +70,7 @@ def test_an_adaptive_cluster_without_workers_is_asked_for_one(empty, operation):
         operation(client)
 
 
-def test_a_worker_that_died_before_it_came_is_started_again(empty):
+def test_a_worker_that_died_before_it_came_is_started_again(empty, caplog):
     with Client(empty, set_as_default=False) as client:
         empty.scale(1)
         client.wait_for_workers(1, timeout=60)
@@ -82,6 +82,7 @@ def test_a_worker_that_died_before_it_came_is_started_again(empty):
         empty.sync(nanny.close)
         start_missing_again(client)
         client.wait_for_workers(1, timeout=60)
+    assert "a worker on this machine died as it started" in caplog.text
 
 
 def test_an_adaptive_cluster_is_asked_for_as_many_as_a_fit_wants(empty):

@@ -72,6 +72,10 @@ PREDICT = ["predict", "model.safetensors", "test"]
             "column 'z' must exist",
         ),
         (
+            ["evaluate", "model.safetensors", "test", "--start-timeout-s", "0"],
+            "Invalid value for '--start-timeout-s'",
+        ),
+        (
             ["evaluate", "model.safetensors", "test", "--workers", "0"],
             "0 is not in the range",
         ),

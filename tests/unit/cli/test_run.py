@@ -36,7 +36,18 @@ class FakeFront:
         self.last_fit = FitReport(examples=80, wall_s=2.0, examples_per_s=40.0)
         self.last_fit.bytes_sent = 1234
 
-    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners, resume):
+    def fit(
+        self,
+        data,
+        *,
+        epochs,
+        batch_size,
+        shuffle,
+        resources,
+        start_timeout_s,
+        listeners,
+        resume,
+    ):
         type(self).resumed.append(resume)
         fit = Fit(listeners, epochs, lambda: self.network)
         fit.report = self.last_fit
@@ -51,7 +62,7 @@ class FakeFront:
             if self.error is not None:
                 raise self.error
 
-    def score_and_evaluate(self, data, evaluations):
+    def score_and_evaluate(self, data, evaluations, *, start_timeout_s):
         (partition,) = data.partitions
         batch = partition.load()
         for evaluation in evaluations:
@@ -342,6 +353,7 @@ def test_the_options_of_the_job_reach_the_fit(run, monkeypatch):
 
     monkeypatch.setattr(FakeFront, "fit", fit)
     run("training.shuffle=false", "data.normalize=standardize")
+    assert seen["start_timeout_s"] == 60
     assert (seen["epochs"], seen["batch_size"], seen["shuffle"]) == (2, 8, False)
     assert type(seen["normalizer"]).__name__ == "NormalizerStandardize"
     assert type(seen["master"]).__name__ == "SharedTrainingMaster"
@@ -354,7 +366,7 @@ def test_data_go_through_the_preprocessors_of_the_job(run, monkeypatch):
         seen.append(data)
         self.last_fit.add(finished(1))
 
-    def score_and_evaluate(self, data, evaluations):
+    def score_and_evaluate(self, data, evaluations, *, start_timeout_s):
         seen.append(data)
         return Scored([], 5.0, 40)
 
@@ -365,6 +377,21 @@ def test_data_go_through_the_preprocessors_of_the_job(run, monkeypatch):
         (one,) = source.partitions[0].through
         assert one.to_dict()["max_range"] == 3.0
     assert len(seen) == 2
+
+
+def test_workers_may_take_to_come_as_long_as_the_job_says(
+    run, fake_cluster, monkeypatch
+):
+    seen = []
+
+    def score_and_evaluate(self, data, evaluations, *, start_timeout_s):
+        seen.append(start_timeout_s)
+        return Scored([], 5.0, 40)
+
+    monkeypatch.setattr(FakeFront, "score_and_evaluate", score_and_evaluate)
+    run("cluster.start_timeout_s=7", "cluster.timeout_s=3")
+    assert (fake_cluster[0].start_timeout_s, fake_cluster[0].timeout_s) == (7, 3)
+    assert seen == [7]
 
 
 def test_a_scheduler_on_the_command_line_is_used(run, fake_cluster):

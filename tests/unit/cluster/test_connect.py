@@ -21,7 +21,8 @@ from daskdl.errors import (
     ("options", "message"),
     [
         ({"workers": 0}, "workers must be >= 1, got 0"),
-        ({"timeout_s": 0}, "timeout_s must be > 0, got 0"),
+        ({"timeout_s": 0}, " timeout_s must be > 0, got 0"),
+        ({"start_timeout_s": 0}, "start_timeout_s must be > 0, got 0"),
         ({"memory_limit": "lots"}, "memory_limit must be a size such as '2 GiB'"),
         ({"memory_limit": "0"}, "memory_limit must be a size"),
         ({"memory_limit": "10MB"}, "at least '400 MiB', got '10MB'"),

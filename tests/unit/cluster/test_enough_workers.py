@@ -1,9 +1,11 @@
 """Who is waited for before a fit, and how an adaptive cluster is asked."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from daskdl.cluster import enough_workers as module
-from daskdl.cluster.enough_workers import enough_workers
+from daskdl.cluster.enough_workers import asked_for, enough_workers
 from daskdl.errors import OptionError, WorkerLostError
 
 
@@ -17,7 +19,8 @@ class Filling:
         self.workers = list(workers)
         self.comes = comes
         self.looks = 0
-        self.asks = {}
+        self.asks, self.futures = {}, []
+        self.scheduler = SimpleNamespace(address="tcp://s:8786")
         self.cancelled = []
 
     def nthreads(self):
@@ -28,7 +31,8 @@ class Filling:
 
     def submit(self, function, *, key, resources, pure):
         self.asks[key] = resources
-        return type("Asked", (), {"key": key, "status": "pending"})()
+        self.futures.append(SimpleNamespace(key=key, status="pending"))
+        return self.futures[-1]
 
     def cancel(self, futures):
         self.cancelled += [future.key for future in futures]
@@ -43,16 +47,14 @@ def quick(monkeypatch):
 
 
 def waited(client, wanted, timeout_s=60.0):
-    told = []
-    with enough_workers(client, wanted, None, timeout_s, told.append):
+    with enough_workers(client, wanted, None, timeout_s):
         assert client.cancelled == [], "an adaptive cluster would take them back"
-    return told
 
 
-def test_nothing_is_asked_for_where_enough_are_there():
+def test_nothing_is_asked_for_where_enough_are_there(caplog):
     client = Filling("a", comes=False)
-    assert waited(client, None) == []
-    assert client.asks == {}
+    waited(client, None)
+    assert (client.asks, caplog.messages) == ({}, [])
 
 
 def test_a_first_worker_is_waited_for():
@@ -77,10 +79,12 @@ def test_a_first_worker_may_come_between_any_two_looks(look):
     assert client.workers == ["a"]
 
 
-def test_it_is_told_that_workers_are_waited_for():
+def test_it_is_told_that_workers_are_waited_for_and_how_the_wait_ends(caplog):
     client = Filling()
-    assert waited(client, 3)[0].startswith("waiting for workers: ")
-    assert len(client.workers) >= 3
+    waited(client, 3)
+    first, *_, last = caplog.messages
+    assert first.startswith("waiting for workers: 3 must be there, ")
+    assert last.endswith(" workers are there")
 
 
 def test_an_adaptive_cluster_is_asked_by_tasks_that_no_worker_can_run():
@@ -91,6 +95,28 @@ def test_an_adaptive_cluster_is_asked_by_tasks_that_no_worker_can_run():
     assert len(client.asks) == 2 * 2 * 10
     assert next(iter(client.asks.values())) == {"daskdl-asks-for-workers": 1}
     assert client.cancelled == list(client.asks)
+
+
+def test_what_was_lost_is_asked_for_again():
+    """As when somebody restarts the cluster."""
+    client = Filling("a", comes=False)
+    with asked_for(client, 1) as ask_again:
+        for future in client.futures[:5]:
+            future.status = "cancelled"
+        ask_again()
+        ask_again()
+    assert len(client.asks) == 20 + 5
+    assert len(client.cancelled) == 20
+
+
+def test_more_is_asked_for_where_a_worker_has_more_threads():
+    """The other would be taken back while it starts."""
+    client = Filling(comes=False)
+    with asked_for(client, 2) as ask_again:
+        before = len(client.asks)
+        client.workers.append("of two threads")
+        ask_again()
+    assert len(client.asks) == 2 * before
 
 
 def test_too_few_in_time_are_refused():
@@ -112,6 +138,6 @@ def test_an_address_that_is_misspelt_is_refused_at_once():
 def test_a_number_that_is_none_is_refused_at_once(wanted):
     with (
         pytest.raises(OptionError, match="workers must be a whole number > 0, got"),
-        enough_workers(Filling(), wanted, None, 60.0, print),
+        enough_workers(Filling(), wanted, None, 60.0),
     ):
         pass

@@ -76,14 +76,16 @@ async def test_results_come_in_order(client, scheduler, a, b):
     assert placed == [([0, 1, 2], sorted([a.address, b.address]))]
 
 
-@gen_cluster(client=True, nthreads=[])
-async def test_without_workers_tasks_are_not_waited_for_for_ever(client, scheduler):
-    before, plain_tasks.NO_WORKER_TIMEOUT_S = plain_tasks.NO_WORKER_TIMEOUT_S, 0.1
-    try:
+def test_without_workers_tasks_are_not_waited_for_for_ever(monkeypatch, caplog):
+    monkeypatch.setattr(plain_tasks, "NO_WORKER_TIMEOUT_S", 0.1)
+
+    @gen_cluster(client=True, nthreads=[])
+    async def check(client, scheduler):
         with pytest.raises(WorkerLostError, match="digits: at least one worker must"):
             await results_of(client, abs, [-1])
-    finally:
-        plain_tasks.NO_WORKER_TIMEOUT_S = before
+
+    check()
+    assert "waiting for workers: 1 must be there, 0 are; " in caplog.text
 
 
 @gen_cluster(client=True, nthreads=[("", 1)])

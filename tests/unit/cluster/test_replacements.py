@@ -1,5 +1,7 @@
 """How long others are waited for that take the place of all."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from daskdl.cluster import replacements
@@ -8,6 +10,7 @@ from daskdl.cluster.replacements import (
     MOST_IN_VAIN,
     await_replacements,
 )
+from daskdl.cluster.worker_wait import WorkerWait
 
 TIMEOUT_S = 60.0
 
@@ -44,7 +47,10 @@ def wait(monkeypatch):
 
     def run(pool):
         monkeypatch.setattr(replacements, "time", pool)
-        there = await_replacements(pool.able, pool.present, pool.ask, 2, TIMEOUT_S)
+        told = WorkerWait(SimpleNamespace(cluster="ours"), 2)
+        there = await_replacements(
+            pool.able, pool.present, pool.ask, told, 2, TIMEOUT_S
+        )
         return there, pool.now
 
     return run
@@ -73,6 +79,16 @@ def test_the_wait_begins_anew_with_each_that_comes_and_goes(wait):
     """A worker dies every 40 s before it can take part, the fifth one does not."""
     present = {n: (40 * n, 40 * n + 2) for n in range(5)}
     assert wait(Pool({"e": (200, 999)}, present))[0] == ["e"]
+
+
+def test_a_time_that_begins_anew_is_told_with_the_reason(wait, caplog):
+    wait(Pool({"a": (70, 999)}, {"dies": (20, 21)}))
+    waiting = "waiting for workers: 2 must be there, 0 are; "
+    assert caplog.messages[0] == f"{waiting}60 s more at most"
+    # At 18 s the next to last of the first 60 s, at 24 s behind the one that died.
+    assert caplog.messages[3] == f"{waiting}42 s more at most"
+    anew = "counted anew since one came"
+    assert caplog.messages[4] == f"{waiting}56 s more at most, {anew}"
 
 
 def test_workers_that_come_and_go_for_ever_end_the_wait(wait):
