@@ -118,12 +118,12 @@ def _say(ctx: click.Context, error: BaseException, text: str, code: int) -> None
     for line in text.splitlines():
         click.secho(f"error: {line}", fg="red", err=True)
     if meta.get("daskdl.json"):
-        line = {"error": text, "exit_code": code}
+        told: dict[str, Any] = {"error": text, "exit_code": code}
         if "daskdl.results" in meta:
-            line["results"] = meta["daskdl.results"]
+            told["results"] = meta["daskdl.results"]
         # Where stdout is what failed, the exit code has to do.
         with contextlib.suppress(OSError):
-            click.echo(json.dumps(line))
+            click.echo(json.dumps(told))
     ctx.exit(code)
 
 

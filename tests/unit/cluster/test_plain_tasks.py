@@ -77,7 +77,7 @@ async def test_results_come_in_order(client, scheduler, a, b):
 
 
 def test_without_workers_tasks_are_not_waited_for_for_ever(monkeypatch, caplog):
-    monkeypatch.setattr(plain_tasks, "NO_WORKER_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(plain_tasks, "NO_WORKER_TIMEOUT_S", 1.0)
 
     @gen_cluster(client=True, nthreads=[])
     async def check(client, scheduler):
