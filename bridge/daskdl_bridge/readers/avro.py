@@ -160,6 +160,9 @@ def _decoded(
         schema = fastavro.parse_schema(plain)
         for _ in range(block.n_records):
             held.append(fastavro.schemaless_reader(stream, schema, None))
+            if not stream.tell():
+                # As many as there are bytes would be held before those are left.
+                raise ValueError("a record takes no byte")
             if stream.tell() - start >= _DECODED_BYTES:
                 yield held
                 held, start = [], stream.tell()

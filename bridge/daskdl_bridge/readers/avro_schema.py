@@ -5,7 +5,8 @@ holds days and instants as the same whole numbers.
 """
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,9 @@ __all__ = ["AvroSchema", "read_schema"]
 
 # Levels of types within types; Spark's own have fewer.
 _DEEPEST = 50
+# Of a schema, where types that are named again count each time: each level of types
+# could hold the one below it twice, so that a few KiB would make 2 to the 50th.
+_MOST_TYPES = 1 << 16
 
 _PRIMITIVES = {
     "null": pa.null(),
@@ -77,6 +81,8 @@ class _Kind:
         Without logical types.
     is_empty : bool
         Whether its values may take no byte.
+    n_types : int
+        It, and all that are within it.
     fields : dict of str to _Kind
         Of a record, or of a union of one with null.
     """
@@ -84,6 +90,7 @@ class _Kind:
     arrow: Any
     plain: Any
     is_empty: bool = False
+    n_types: int = 1
     fields: "dict[str, _Kind]" = field(default_factory=dict)
 
     @property
@@ -116,6 +123,7 @@ def read_schema(text: bytes, name: str) -> AvroSchema:
         schema = json.loads(text)
         found = _Types(name).kind(schema, "", 0)
     except (
+        ArithmeticError,
         AttributeError,
         LookupError,
         RecursionError,
@@ -176,15 +184,17 @@ class _Types:
                 f"{self.name}: types must not hold themselves, {name!r} does. Have it "
                 "written without."
             )
-        return _Kind(found.arrow, full, found.is_empty, found.fields)
+        return replace(found, plain=full)
 
     def _union(self, branches: list[Any], namespace: str, depth: int) -> _Kind:
         kinds = [self.kind(one, namespace, depth + 1) for one in branches]
+        n_types = _n_types(kinds)
         others = [one for one in kinds if one.plain != "null"]
         arrow = {one.arrow for one in others}
         single = arrow.pop() if len(arrow) == 1 else _WIDER.get(frozenset(arrow))
         fields = others[0].fields if len(others) == 1 else {}
-        return _Kind(single, [one.plain for one in kinds], fields=fields)
+        plain = [one.plain for one in kinds]
+        return _Kind(single, plain, n_types=n_types, fields=fields)
 
     def _record(self, schema: Any, namespace: str, depth: int) -> _Kind:
         full, namespace = _named(schema, namespace)
@@ -195,6 +205,7 @@ class _Types:
         }
         if len(kinds) < len(schema["fields"]):
             raise ValueError(f"two fields of {full!r} have the same name")
+        n_types = _n_types(kinds.values())
         fields = {str(name): one for name, one in kinds.items()}
         arrow = [(name, one.arrow) for name, one in fields.items()]
         is_known = arrow and None not in dict(arrow).values()
@@ -203,6 +214,7 @@ class _Types:
             pa.struct(arrow) if is_known else None,
             {"type": "record", "name": full, "fields": plain},
             all(one.is_empty for one in kinds.values()),
+            n_types,
             fields,
         )
         self.named[full] = found
@@ -231,7 +243,16 @@ class _Types:
             )
         is_known = is_list and each.arrow is not None
         arrow = pa.list_(each.arrow) if is_known else None
-        return _Kind(arrow, {"type": schema["type"], key: each.plain})
+        plain = {"type": schema["type"], key: each.plain}
+        return _Kind(arrow, plain, n_types=_n_types([each]))
+
+
+def _n_types(within: Iterable[_Kind]) -> int:
+    """Return the number of types of one that holds others; refuse too many."""
+    n_types = 1 + sum(one.n_types for one in within)
+    if n_types > _MOST_TYPES:
+        raise ValueError(f"it has more than {_MOST_TYPES} types")
+    return n_types
 
 
 def _named(schema: Any, namespace: str) -> tuple[str, str]:
@@ -248,10 +269,10 @@ def _logical(kind: _Kind, schema: Any) -> _Kind:
     logical = schema.get("logicalType")
     plain = kind.plain if isinstance(kind.plain, str) else ""
     if logical == "decimal" and kind.arrow is not None:
-        return _Kind(_decimal(schema), kind.plain, kind.is_empty)
+        return replace(kind, arrow=_decimal(schema), fields={})
     if isinstance(logical, str):
         arrow = _LOGICAL.get((plain, logical), kind.arrow)
-        return _Kind(arrow, kind.plain, kind.is_empty)
+        return replace(kind, arrow=arrow, fields={})
     return kind
 
 

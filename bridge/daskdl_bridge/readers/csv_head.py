@@ -26,9 +26,10 @@ __all__ = [
     "safe_names",
 ]
 
-# What pyarrow takes for a number, which Python's float does not quite.
+# What pyarrow takes for a number, which Python's float does not quite. A run of digits
+# is matched in one way only: with two, a long cell would take its length squared.
 _NUMBER = re.compile(
-    r"[ \t]*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)[ \t]*",
+    r"[ \t]*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)[ \t]*",
     re.IGNORECASE | re.ASCII,
 )
 

@@ -221,7 +221,10 @@ def _trimmed(data: bytes, dialect: CsvDialect) -> bytes:
         before = rb"(?:(?<=" + delimiter + rb")|(?<=[\r\n])|\A)"
         data = re.sub(before + blank, b"", data)
     if dialect.ignore_trailing_white_space:
-        data = re.sub(blank + rb"(?=" + delimiter + rb"|[\r\n]|\Z)", b"", data)
+        # Only from the first blank of a run: from each, it would take the run squared.
+        first = rb"(?<!" + blank.removesuffix(b"+") + rb")"
+        behind = rb"(?=" + delimiter + rb"|[\r\n]|\Z)"
+        data = re.sub(first + blank + behind, b"", data)
     return data
 
 

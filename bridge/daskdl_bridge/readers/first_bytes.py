@@ -34,7 +34,8 @@ _COMPRESSED = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 # Of a TFRecord: the length of the record, and its checksum.
 _LENGTH_BYTES, _CHECKSUM_BYTES = 8, 4
 
-_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# A run of digits is matched in one way only, for the time that long ones take.
+_NUMBER = rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _LIBSVM = re.compile(rb"\s*%s(?:\s+\d+:%s)+\s*(?:#.*)?" % (_NUMBER, _NUMBER))
 
 # Bytes that text has: blanks, and all that is no control character.

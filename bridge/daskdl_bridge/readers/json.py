@@ -31,6 +31,10 @@ __all__ = ["JsonReader", "open_parts", "summarize_parts"]
 
 _NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
 
+# What pyarrow raises for numbers beyond its own, and for halves of characters, which
+# JSON can name alone.
+_NO_VALUE = (OverflowError, UnicodeEncodeError)
+
 # Levels of lists and objects in a row; Spark's own nested types have fewer.
 _DEEPEST = 100
 
@@ -200,7 +204,7 @@ def _type(values: list[Any]) -> Any:
         return VECTOR
     try:
         return pa.array(values).type
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, *_NO_VALUE):
         # The first value decides; loading names the row of the first that differs.
         return _type(values[:1]) if len(values) > 1 else pa.string()
 
@@ -312,7 +316,7 @@ def _array(values: list[Any], arrow_type: Any) -> Any:
     """Return the values as an array, or refuse values of another type."""
     try:
         array = pa.array(values, arrow_type)
-    except OverflowError as error:
+    except _NO_VALUE as error:
         raise pa.ArrowInvalid(str(error)) from error
     # pyarrow cuts off fractions without a word.
     if pa.types.is_integer(arrow_type) and array.to_pylist() != values:

@@ -151,7 +151,8 @@ def _numbers(rows: Sequence[bytes]) -> _Parsed | None:
         is_label[np.cumsum(1 + 2 * lengths) - 1 - 2 * lengths] = True
         flat = np.array(numbers, dtype=np.float64)
         pairs = flat[~is_label].reshape(-1, 2)
-        if (np.abs(pairs[:, 0]) > _LARGEST_FLOAT).any():
+        # What is no number is not smaller either.
+        if not (np.abs(pairs[:, 0]) <= _LARGEST_FLOAT).all():
             raise ValueError("an index that is no number here")
         indices = pairs[:, 0].astype(np.intp)
         if len(indices) == lengths.sum() and (indices == pairs[:, 0]).all():

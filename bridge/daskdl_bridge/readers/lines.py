@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -208,7 +209,7 @@ def open_plain(
     part: Part, form: str, storage_options: Mapping[str, Any]
 ) -> Iterator[Any]:
     """Open a file at the first of its plain bytes."""
-    ending = "." + part.name.lower().rpartition(".")[2]
+    ending = PurePosixPath(part.name.lower()).suffix
     if ending in _UNREADABLE:
         raise DataError(
             f"{part.url}: {form} files must be plain, or end in one of "

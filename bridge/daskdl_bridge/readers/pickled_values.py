@@ -14,6 +14,9 @@ __all__ = ["VALUES", "row_of"]
 
 # Spark's widest decimal has 38 digits; those behind the point may be many zeros.
 _MOST_DIGITS = 100
+# Behind the point, as in Spark and Arrow. pyarrow takes what has many more for zero, or
+# ends the process.
+_MOST_SCALE = 38
 
 _DATE_BYTES, _TIME_BYTES = 4, 6
 _FOLD = 0x80
@@ -79,9 +82,15 @@ def _decimal(text: Any) -> decimal.Decimal:
     if not isinstance(text, str) or len(text) > _MOST_DIGITS:
         raise TypeError(f"a decimal that is no text of up to {_MOST_DIGITS} characters")
     try:
-        return decimal.Decimal(text)
+        number = decimal.Decimal(text)
     except decimal.InvalidOperation as error:
         raise ValueError("a decimal of other things than digits") from error
+    exponent = number.as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -_MOST_SCALE:
+        raise ValueError(
+            f"a decimal of more than {_MOST_SCALE} digits behind the point"
+        )
+    return number
 
 
 def _ordered_dict() -> dict[str, Any]:

@@ -80,6 +80,11 @@ def load_pickle(data: bytes, name: str, allow: Collection[str] = ()) -> Any:
         return without_classes(found) if allow else found
     except DataError:
         raise
+    except RecursionError as error:
+        raise DataError(
+            f"{name}: a pickle that may name your own classes must not be nested "
+            "deeper than Python's calls, it is. Have Spark write flat objects."
+        ) from error
     except (ValueError, IndexError, TypeError, OverflowError) as error:
         raise CorruptFileError(
             f"{name}: a pickle must be whole, it is not before its byte {machine.at}: "

@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import json
 import pickle
 import sys
 from decimal import Decimal
@@ -12,7 +13,9 @@ import pytest
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, DataError, MissingExtraError
+from daskdl_bridge.listing import list_parts
 from daskdl_bridge.readers import avro, table_partitions
+from daskdl_bridge.readers.avro_file import AvroFile
 from daskdl_bridge.source import PathSources
 from tests.unit.bridge.damaged_files import check_refused_or_read, damaged_copies
 from tests.unit.bridge.sample_forms import SAMPLES
@@ -186,6 +189,17 @@ def long(value: int) -> bytes:
 
 
 RECORD = b'{"type": "record", "name": "r", "fields": [%s]}'
+FIXED = RECORD % b'{"name": "a", "type": {"type": "fixed", "name": "f", "size": %s}}'
+
+
+def doubled(levels: int) -> bytes:
+    """Return a schema of which each level of records holds the one below it twice."""
+    kind: Any = "double"
+    for level in range(levels):
+        again = f"r{level - 1}" if level else "double"
+        fields = [{"name": "a", "type": kind}, {"name": "b", "type": again}]
+        kind = {"type": "record", "name": f"r{level}", "fields": fields}
+    return json.dumps(kind).encode()
 
 
 @pytest.mark.parametrize(
@@ -200,6 +214,9 @@ RECORD = b'{"type": "record", "name": "r", "fields": [%s]}'
             RECORD % b'{"name": "a", "type": {"type": "array", "items": "null"}}',
             "elements of lists must take a byte, got 'null'",
         ),
+        (FIXED % b"1099511627776", "it is damaged: value too large"),
+        (FIXED % b"1e999", "it is damaged: cannot convert float infinity"),
+        (doubled(40), "it is damaged: it has more than 65536 types"),
     ],
 )
 def test_schemas_that_are_none_are_refused(tmp_path, schema, message):
@@ -230,6 +247,18 @@ def test_blocks_that_lie_are_corrupt(tmp_path, block, message):
     path = of_schema(tmp_path / "x.avro", schema, block=block)
     with pytest.raises(CorruptFileError, match=message):
         load_one(path, features="a", **NO_LABELS)
+
+
+def test_records_that_take_no_byte_are_not_held(tmp_path):
+    """As many as there are bytes are dicts of 64 bytes each."""
+    block = long(1 << 20) + long(1 << 20) + bytes(1 << 20)
+    schema = RECORD % b'{"name": "a", "type": "null"}'
+    path = of_schema(tmp_path / "x.avro", schema, block=block)
+    with Path(path).open("rb") as stream:
+        file = AvroFile(stream, path)
+        found = next(file.blocks())
+    with pytest.raises(CorruptFileError, match="it does not: a record takes no byte"):
+        next(avro._decoded(found, file.schema.plain, list_parts(path)[0]))
 
 
 def test_a_bit_that_flipped_behind_snappy_is_refused(tmp_path):

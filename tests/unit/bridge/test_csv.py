@@ -9,6 +9,7 @@ from tests.unit.bridge.table_files import load_one, open_path, write_text
 JOB = "11111111-2222-3333-4444-555555555555"
 WITH_HEADER = "label,a,b,name\n0,1.5,2,x\n1,3,-4e1,y\n"
 MARK = "\ufeff"  # of the byte order
+TRIMMED = {"ignore_trailing_white_space": True}
 A_AND_B = {"features": ("a", "b"), "label": "label"}
 
 
@@ -35,6 +36,17 @@ def test_first_row_of_text_is_none_if_told(tmp_path):
     path = write_text(tmp_path / "x.csv", "a,1\nb,2\n")
     batch = load_one(path, features="_c1", key="_c0", header=False, label="_c1")
     assert batch.keys.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "how"),
+    [("1" * 100_000 + "x", {}), (" " * 100_000 + "x", TRIMMED)],
+)
+def test_long_cells_take_the_time_of_their_length(tmp_path, cell, how):
+    """Patterns that try a run from each of its places take the square of it."""
+    path = write_text(tmp_path / "x.csv", f"{cell},a\n{cell},1\n")
+    batch = load_one(path, features="a", require_labels=False, **how)
+    assert batch.features.tolist() == [[1]]
 
 
 @pytest.mark.parametrize("n_parts", [1, 2])

@@ -91,6 +91,9 @@ def test_the_first_file_that_is_not_empty_tells(tmp_path):
         b"ORC,b\n1,2\n",
         b"SEQ,b\n1,2\n",
         b"[" * 70_000,
+        # What would be tried in every way to cut a number in two.
+        b"1" * 65_000 + b"x",
+        b"1 1:" + b"1" * 65_000 + b"x",
     ],
 )
 def test_text_that_may_be_csv_asks_for_the_format(tmp_path, data):
@@ -104,6 +107,11 @@ def test_bytes_that_tell_nothing_ask_for_the_format(tmp_path, data):
     path = written(tmp_path / "part-00000", data)
     with pytest.raises(DataError, match=r"Give format='parquet' or what it is"):
         found(path)
+
+
+@pytest.mark.parametrize("name", ["gz", "snappy", "xz"])
+def test_a_name_without_a_dot_has_no_ending(tmp_path, name):
+    assert found(written(tmp_path / name, LIBSVM)) == "libsvm"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,8 @@ def test_index_outside_the_width_is_refused_with_its_row(tmp_path, bad):
 
 
 @pytest.mark.parametrize(
-    "line", ["x 1:1", "1 1:y", "1 1.5:2", "1 1:", "1 1:2:3", "1 2 3", ":", "1 :2"]
+    "line",
+    ["x 1:1", "1 1:y", "1 1.5:2", "1 1:", "1 1:2:3", "1 2 3", ":", "1 :2", "1 nan:2"],
 )
 def test_damaged_line_is_refused_with_its_row(tmp_path, line):
     path = write_text(tmp_path / "x.libsvm", f"0 1:1 2:1\n{line}\n1 1:1\n")

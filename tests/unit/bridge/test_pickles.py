@@ -376,6 +376,23 @@ def test_deep_lists_are_read():
     assert len(loaded(data)) == 1
 
 
+@pytest.mark.parametrize(
+    "data",
+    [b"]" * 50_000 + b"a" * 49_999, b")" + b"\x85" * 50_000],
+    ids=["list", "tuple"],
+)
+def test_deep_values_are_refused_where_classes_are_allowed(data):
+    with pytest.raises(DataError, match="x: a pickle that may name your own classes"):
+        load_pickle(b"\x80\x04" + data + b".", "x", ["shapes.Point"])
+
+
+@pytest.mark.parametrize("digits", ["1E-39", "1E-9999999"])
+def test_decimals_that_pyarrow_cannot_hold_are_refused(digits):
+    """It takes the first for zero, and ends the process at the second."""
+    with pytest.raises(CorruptFileError, match="of more than 38 digits behind the"):
+        loaded(pickle.dumps(decimal.Decimal(digits)))
+
+
 def test_newer_protocols_are_refused():
     with pytest.raises(DataError, match="got protocol 6"):
         loaded(b"\x80\x06N.")
