@@ -232,7 +232,8 @@ def _indices(
             f"{int(counts[row])} and {int(lengths[row])}."
         )
     sparse = column.field("indices").filter(pa.array(~is_dense))
-    indices: NDArray[Any] = as_numpy(sparse.flatten())
+    # One that is null is nowhere, and is told as -1.
+    indices: NDArray[Any] = as_numpy(pc.fill_null(sparse.flatten(), -1))
     outside = (indices < 0) | (indices >= width)
     if outside.any():
         at = first_true(outside)

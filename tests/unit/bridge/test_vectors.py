@@ -93,9 +93,9 @@ def test_null_is_refused_with_its_row():
         decode(dense(1.0), None)
 
 
-@pytest.mark.parametrize("index", [-1, 2])
-def test_index_outside_the_vector_is_refused(index):
-    with pytest.raises(DataError, match=rf"from 0 to 1; row 101 has {index}"):
+@pytest.mark.parametrize(("index", "told"), [(-1, -1), (2, 2), (None, -1)])
+def test_index_outside_the_vector_is_refused(index, told):
+    with pytest.raises(DataError, match=rf"from 0 to 1; row 101 has {told}"):
         decode(dense(1.0, 2.0), sparse(2, [index], [1.0]))
 
 

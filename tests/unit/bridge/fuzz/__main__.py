@@ -21,7 +21,7 @@ from tests.unit.bridge.fuzz.child import Progress, fuzz
 
 # Of one attempt: files of some KiB take milliseconds.
 _MOST_CPU_S = 5.0
-# Nothing at all done, on a machine that does much else.
+# Without any, which is no sign of work.
 _MOST_WAIT_S = 300.0
 _POLL_S = 0.5
 _REPORT_S = 60.0
@@ -58,16 +58,18 @@ class _Run:
     def _watch(self, process: Any, progress: Progress, most_cpu_s: float) -> str | None:
         """Wait until a child has used its time, or must be ended; return why."""
         watched, cpu_s = psutil.Process(process.pid), 0.0
-        n_attempts, since, reported = -1, time.monotonic(), time.monotonic()
+        worked_s, since, reported = -1.0, time.monotonic(), time.monotonic()
         while process.is_alive():
             time.sleep(_POLL_S)
             try:
                 cpu_s = sum(watched.cpu_times()[:2])
             except psutil.NoSuchProcess:
                 break
-            if progress["n_attempts"] != n_attempts:
-                n_attempts, since = progress["n_attempts"], time.monotonic()
-            hung = n_attempts and cpu_s - progress["cpu_s"] > _MOST_CPU_S
+            if cpu_s != worked_s:
+                worked_s, since = cpu_s, time.monotonic()
+            # None has begun while the seeds are read.
+            began_s = progress["cpu_s"]
+            hung = began_s and cpu_s - began_s > _MOST_CPU_S
             waited = time.monotonic() - since > _MOST_WAIT_S
             if hung or waited or cpu_s >= most_cpu_s:
                 process.kill()

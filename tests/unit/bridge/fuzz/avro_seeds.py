@@ -15,6 +15,7 @@ from tests.unit.bridge.sample_forms import SAMPLES
 __all__ = ["avro_seeds"]
 
 _STORED = {"features": ("x", "a"), "label": "label", "key": "id"}
+_VECTORS = {"label": "label", "most_part_bytes": 1 << 24}
 _KEYS = tuple(
     {"features": "x", "key": key, "require_labels": False}
     for key in ("name", "day", "at", "price", "maybe")
@@ -63,6 +64,7 @@ def avro_seeds() -> list[Seed]:
         of_file(
             next((SAMPLES / "avro" / one).glob("part-*")),
             _STORED,
+            _VECTORS,
             *_KEYS,
             name="part-00000",
         )

@@ -37,7 +37,7 @@ def sequence_seeds() -> list[Seed]:
     data = ((part / "data").read_bytes(),)
     mapped = Seed("map/part-r-00000/data", data, (_UNLABELLED,), beside=beside)
     made = [_by_record(codec) for codec in (None, *COMPRESSORS)]
-    return [*stored, mapped, *made, *map(_by_block, COMPRESSORS), _header_alone()]
+    return [*stored, mapped, *made, *map(_by_block, COMPRESSORS), _with_metadata()]
 
 
 def _values() -> list[bytes]:
@@ -80,7 +80,8 @@ def _blocks_by(codec: str) -> Callable[[Sequence[bytes]], bytes]:
     return build
 
 
-def _header_alone() -> Seed:
+def _with_metadata() -> Seed:
     metadata = b"\0\0\0\1" + text("key") + text("value")
     head = header("org.x.DoubleArrayWritable", "NullWritable", metadata=metadata)
-    return Seed("part-00000", (head,), ({"features": "key", "require_labels": False},))
+    rows = records([(key, b"") for key in _values()])
+    return Seed("part-00000", (head, rows), ({**_VALUES, "features": "key"},))

@@ -15,7 +15,7 @@ _CSV = b"label,a,b c,kind,text\n" + b"".join(
     for i in range(12)
 )
 _SPANNING = _CSV.replace(b"t 3", b"t\n3").replace(b"t 7", b"t\r\n\r\n7")
-_PLAIN = b"1,2,3\n4,5,6\n\n7,,9\n"
+_PLAIN = b"1,2,3\n4,5,6\n\n7,8,9\n"
 _TRIMMING = {
     "ignore_leading_white_space": True,
     "ignore_trailing_white_space": True,
@@ -26,6 +26,12 @@ _JSON = b"".join(
     + b"\n"
     for i in range(6)
 )
+_VECTORS = (
+    b'{"label":0,"features":{"type":0,"size":3,"indices":[0,2],"values":[1,2.5]}}\n'
+    b'{"label":1,"features":{"type":1,"values":[1.5,2,3]}}\n'
+)
+# Sparse vectors may claim any width; what their dense rows may take is the user's.
+_BOUNDED = {"most_part_bytes": 1 << 24}
 _XML = b"<?xml version='1.0'?>\n<rows>" + b"".join(
     b"<r k='v%d'><x>%d</x><a>1</a><a>2</a><label>%d</label><!-- c --></r>\n" % (i, i, i)
     for i in range(6)
@@ -69,7 +75,7 @@ def _with(*dialects: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 def libsvm_seeds() -> list[Seed]:
-    how = ({"most_part_bytes": 1 << 20}, {"n_features": 9, "format": "libsvm"})
+    how = (_BOUNDED, {"n_features": 9, "format": "libsvm"})
     return [
         _compressed("part-00000", ending, _LIBSVM, how) for ending in ("", *COMPRESS)
     ]
@@ -81,7 +87,8 @@ def json_seeds() -> list[Seed]:
     document = b"[" + _JSON.strip().replace(b"\n", b",\n") + b"]"
     several = tuple({**one, "multi_line": True} for one in how)
     made = [_compressed("part-00000", one, _JSON, how) for one in ("", ".gz", ".zst")]
-    return [*made, Seed("x.json", (document,), several)]
+    vectors = Seed("x.json", (_VECTORS,), ({**_BOUNDED, "label": "label"},))
+    return [*made, Seed("x.json", (document,), several), vectors]
 
 
 def xml_seeds() -> list[Seed]:
