@@ -119,7 +119,6 @@ def test_a_key_that_is_no_whole_number_as_others_are_is_refused(tmp_path, key):
         ),
         ([*ROWS, {"features": "x", "label": 1}], ColumnError, r"got 'x' in row 2"),
         ([*ROWS, {"features": {}, "label": 1}], ColumnError, r"got {} in row 2"),
-        ([*ROWS, {"features": [1 << 70, 0], "label": 1}], ColumnError, "in row 2"),
         ([*ROWS, {"features": "\ud800", "label": 1}], ColumnError, "in row 2"),
         ([{"features": "x", "label": 1}], ColumnError, r"hold numbers.*got string"),
         ([{"features": "\ud800", "label": 1}], ColumnError, r"numbers.*got string"),
