@@ -80,6 +80,6 @@ def _scored(
         index,
         len(joined),
         skipped,
-        keys=merge_keys(partition.name, keys),
+        keys=partition.told_keys(merge_keys(partition.name, keys)),
         outputs=(joined,),
     )

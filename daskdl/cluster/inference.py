@@ -309,7 +309,8 @@ def _predict(
         outputs = tuple(map(in_data_format, outputs, formats))
         if is_valid is not None:
             outputs = tuple(among_all(output, is_valid) for output in outputs)
-        return replace(predicted, keys=joined, outputs=outputs)
+        keys_told = partition.told_keys(joined)
+        return replace(predicted, keys=keys_told, outputs=outputs)
     beside = _key_columns(task.key, joined, partition)
     beside |= partition.kept_columns(kept)
     n_outs = _n_outs(network)

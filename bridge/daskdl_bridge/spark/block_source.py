@@ -16,16 +16,24 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.memory import MemorySources
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import DataError
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part, list_parts
 from daskdl_bridge.readers.error_location import naming_damaged_file
+from daskdl_bridge.spark.pickled_keys import unpickled_keys
+from daskdl_bridge.spark.rdd_kinds import Keys
 from daskdl_bridge.storage import open_input
 
 __all__ = ["BlockPartition", "BlockReader", "open_blocks"]
 
 
 def open_blocks(
-    url: str, name: str, options: SourceOptions, *, minibatches: bool
+    url: str,
+    name: str,
+    options: SourceOptions,
+    *,
+    minibatches: bool,
+    keys: Keys | None = None,
 ) -> Source:
     """Open blocks that Spark wrote, by :mod:`daskdl_bridge.spark.rdd_blocks`.
 
@@ -38,13 +46,17 @@ def open_blocks(
     options : SourceOptions
     minibatches : bool
         Whether each block is a minibatch as it is; else it is some of the examples.
+    keys : {"values", "pickles"}, optional
+        What stands for keys in a predictions file; None if there are none.
     """
     partitions: list[BlockPartition] = []
     for part in list_parts(url, storage_options=options.storage_options):
         with _opened(part, options) as file:
             groups = file.num_row_groups
         partitions += [
-            BlockPartition(f"{part.url} [{group}]", _RowGroup(part, group), options)
+            BlockPartition(
+                f"{part.url} [{group}]", _RowGroup(part, group), options, keys
+            )
             for group in range(groups)
         ]
     return Source(name, tuple(partitions), minibatches)
@@ -91,11 +103,14 @@ class BlockPartition(Partition):
     name : str
     reader : BlockReader
     options : SourceOptions
+    keys : {"values", "pickles"}, optional
+        See `open_blocks`.
     """
 
     name: str
     reader: BlockReader
     options: SourceOptions
+    keys: Keys | None = None
     rows: int | None = None
 
     def load(self) -> DataSet | MultiDataSet:
@@ -106,6 +121,32 @@ class BlockPartition(Partition):
     def load_blocks(self) -> Iterator[DataSet | MultiDataSet]:
         """Yield the blocks one by one; see `Partition.load_blocks`."""
         yield from map(self._block, self.reader.rows(self.options))
+
+    def has_keys(self) -> bool:
+        """Say whether the blocks have keys; see `Partition.has_keys`."""
+        return self.keys is not None
+
+    def told_keys(self, keys: Any) -> Any:
+        """Return what the pickles hold; see `Partition.told_keys`.
+
+        Raises
+        ------
+        DataError
+            If there are none, though the first element of the RDD has some; see
+            `unpickled_keys`.
+        """
+        if keys is not None:
+            return unpickled_keys(keys, self.name)
+        if self.keys is not None:
+            raise DataError(
+                f"{self.name}: all elements of an RDD must have keys if the first has, "
+                "got some without."
+            )
+        return None
+
+    def stored_keys(self, keys: Any, number: int = 0) -> Any:
+        """Return values, or the pickles if those are wanted; see `Partition`."""
+        return keys if self.keys == "pickles" else self.told_keys(keys)
 
     def _block(self, row: dict[str, Any]) -> DataSet | MultiDataSet:
         with np.load(io.BytesIO(row["arrays"]), allow_pickle=False) as saved:

@@ -33,7 +33,7 @@ from daskdl_bridge.spark.directory import (
 )
 from daskdl_bridge.spark.export import carry_by_value, chosen_columns
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
-from daskdl_bridge.spark.rdd_kinds import Form, RddKind, blocks_of, kind_of_rdd
+from daskdl_bridge.spark.rdd_kinds import Form, Keys, RddKind, blocks_of, kind_of_rdd
 from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of, setting
 from daskdl_bridge.storage import join_url
@@ -56,11 +56,14 @@ class DirectData:
         See :class:`daskdl_bridge.spark.export.Export`.
     pieces : tuple of Piece
         Where the rows are, in their order.
+    keys : {"values"}, optional
+        See :class:`daskdl_bridge.spark.export.Export`.
     """
 
     name: str
     form: Form
     pieces: tuple[Piece, ...]
+    keys: Keys | None
     _schema: Any = field(repr=False)
     _session: Session = field(repr=False)
 
@@ -88,7 +91,12 @@ class DirectData:
             return open_pieces(self.name, self.pieces, self._schema, access, options)
         is_minibatches = self.form == "minibatches"
         return open_pieces_of_blocks(
-            self.name, self.pieces, access, options, minibatches=is_minibatches
+            self.name,
+            self.pieces,
+            access,
+            options,
+            minibatches=is_minibatches,
+            keys=self.keys,
         )
 
     @property
@@ -188,7 +196,8 @@ def direct(
     except BaseException:
         session.close()
         raise
-    return DirectData(name, form, settled.pieces, settled.schema, session)
+    keys = kind_of_rdd(data).keys if is_rdd(data) else None
+    return DirectData(name, form, settled.pieces, keys, settled.schema, session)
 
 
 def _sent(

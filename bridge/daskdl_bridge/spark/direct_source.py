@@ -17,6 +17,7 @@ from daskdl_bridge.spark.block_source import BlockPartition, BlockReader
 from daskdl_bridge.spark.direct_inbox import Inbox, naming_lost_inbox, pieces_here
 from daskdl_bridge.spark.direct_pieces import in_one_buffer, table_of
 from daskdl_bridge.spark.direct_sending import Access
+from daskdl_bridge.spark.rdd_kinds import Keys
 from daskdl_bridge.storage import open_input
 
 __all__ = ["Piece", "open_pieces", "open_pieces_of_blocks"]
@@ -101,6 +102,7 @@ def open_pieces_of_blocks(
     options: SourceOptions,
     *,
     minibatches: bool,
+    keys: Keys | None = None,
 ) -> Source:
     """Make a partition of each piece of an RDD, whose rows are blocks.
 
@@ -110,12 +112,15 @@ def open_pieces_of_blocks(
         See `open_pieces`.
     minibatches : bool
         Whether each block is a minibatch as it is; else it is some of the examples.
+    keys : {"values", "pickles"}, optional
+        See :func:`daskdl_bridge.spark.block_source.open_blocks`.
     """
     partitions = [
         BlockPartition(
             _name(name, piece),
             _Blocks(_reader(piece, access), _part(name, piece)),
             options,
+            keys,
         )
         for piece in pieces
     ]

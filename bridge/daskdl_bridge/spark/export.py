@@ -20,7 +20,7 @@ from daskdl.option_types import with_checked_types
 from daskdl_bridge.spark import rdd_blocks
 from daskdl_bridge.spark.directory import export_directory
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
-from daskdl_bridge.spark.rdd_kinds import Form, RddKind, blocks_of, kind_of_rdd
+from daskdl_bridge.spark.rdd_kinds import Form, Keys, RddKind, blocks_of, kind_of_rdd
 from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of
 from daskdl_bridge.storage import filesystem, join_url
@@ -64,12 +64,16 @@ class Export:
         still to be cut.
     storage_options : dict
         How to reach the store.
+    keys : {"values", "pickles"}, optional
+        What stands for the keys of blocks in a predictions file; None if they have
+        none.
     """
 
     url: str
     name: str
     form: Form = "columns"
     storage_options: dict[str, Any] = field(default_factory=dict)
+    keys: Keys | None = None
 
     def delete_temp_files(self) -> None:
         """Remove the files; harmless if they are gone."""
@@ -135,12 +139,13 @@ def export(
     check_slots("export", session)
     if is_frame(data):
         frame = chosen_columns("export", data, columns)
-        form, name = "columns", "Spark DataFrame"
+        form, keys, name = "columns", None, "Spark DataFrame"
     else:
         frame, form, name = _frame_of_rdd(session, data)
+        keys = kind_of_rdd(data).keys
     above = export_directory(session, directory, options)
     url = join_url(above, f"daskdl-export-{uuid.uuid4().hex}")
-    done = Export(url, f"{name} in {url}", form, options)  # type: ignore[arg-type]
+    done = Export(url, f"{name} in {url}", form, options, keys)  # type: ignore[arg-type]
     try:
         how = {} if form == "columns" else _BLOCK_OPTIONS
         frame.write.options(**how).parquet(url)

@@ -50,7 +50,9 @@ def opened(data: Any, options: SourceOptions) -> Source:
         return PathSources().open(there.url, read)
     _refuse_columns(there, options)
     is_minibatches = there.form == "minibatches"
-    return open_blocks(there.url, there.name, read, minibatches=is_minibatches)
+    return open_blocks(
+        there.url, there.name, read, minibatches=is_minibatches, keys=there.keys
+    )
 
 
 def heeds(data: Any) -> tuple[str, ...]:

@@ -10,10 +10,13 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError
 from daskdl_bridge.spark import rdd_blocks
 
-__all__ = ["Form", "RddKind", "blocks_of", "kind_of_rdd"]
+__all__ = ["Form", "Keys", "RddKind", "blocks_of", "kind_of_rdd"]
 
 Form = Literal["columns", "minibatches", "examples"]
 """Columns of a table, or blocks of an RDD: minibatches, or examples still to be cut."""
+
+Keys = Literal["values", "pickles"]
+"""How keys of blocks stand beside predictions: as what they are, or as Spark has them."""
 
 
 # As long as the object lives.
@@ -24,10 +27,17 @@ class RddKind(enum.Enum):
     """What an RDD holds; the values are words for messages."""
 
     DATASETS = "DataSets"
+    KEYED_DATASETS = "DataSets with keys"
     ROWS = "rows"
     PAIRS = "keyed features"
     EXAMPLES = "features and labels"
     PATHS = "paths"
+
+    @property
+    def keys(self) -> Keys | None:
+        """How keys are told; None if there are none."""
+        is_keyed = self in (RddKind.KEYED_DATASETS, RddKind.PAIRS)
+        return "values" if is_keyed else None
 
 
 def kind_of_rdd(rdd: Any) -> RddKind:
@@ -63,7 +73,7 @@ def blocks_of(who: str, kind: RddKind) -> tuple[Callable[[Any], Any], Form]:
             f"{who}: data must be examples, got an RDD of texts. Paths are given to "
             "fit_paths; nothing of them is written."
         )
-    if kind is RddKind.DATASETS:
+    if kind in (RddKind.DATASETS, RddKind.KEYED_DATASETS):
         return rdd_blocks.rows_of_datasets, "minibatches"
     if kind is RddKind.PAIRS:
         return rdd_blocks.rows_of_pairs, "examples"
@@ -75,7 +85,8 @@ def _kind_of_first(first: list[Any]) -> RddKind:
         raise DataError("Spark RDD: must hold an example, got none.")
     (element,) = first
     if isinstance(element, DataSet | MultiDataSet):
-        return RddKind.DATASETS
+        has_keys = element.keys is not None
+        return RddKind.KEYED_DATASETS if has_keys else RddKind.DATASETS
     if isinstance(element, str):
         return RddKind.PATHS
     if type(element).__name__ in ("Row", "LabeledPoint"):

@@ -108,7 +108,8 @@ class ReturnedPairs(_Returned):
     key: str = _KEY
 
     def __init__(self, rdd: Any, written: Export, options: SourceOptions) -> None:
-        super().__init__(session_of(rdd), written, options)
+        as_pickles = replace(written, keys="pickles")
+        super().__init__(session_of(rdd), as_pickles, options)
 
     def bring(self, columns: Sequence[OutputColumn]) -> Any:
         """Return the RDD; it reads files that go with this process."""

@@ -53,6 +53,10 @@ class MemoryPartition(Partition):
         """Names of the columns of the labels."""
         return getattr(self.examples, "label_names", None)
 
+    def has_keys(self) -> bool:
+        """Say whether the examples have keys; see `Partition.has_keys`."""
+        return self.examples.keys is not None
+
     def load(self) -> Examples:
         """Return the examples; see `Partition.load`."""
         if isinstance(self.examples, MultiDataSet):

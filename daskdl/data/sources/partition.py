@@ -110,6 +110,25 @@ class Partition(ABC):
         for examples in self.load_blocks():
             yield LoadedRows(examples, keys=examples.keys)
 
+    def has_keys(self) -> bool:
+        """Say whether the examples bring keys though the options name none."""
+        return False
+
+    def told_keys(self, keys: Any) -> Any:
+        """Return the keys of loaded examples as the user gave them.
+
+        Parameters
+        ----------
+        keys : ndarray of shape (rows,) or None
+            As `load` set them.
+
+        Raises
+        ------
+        DataError
+            If they cannot be told from what is stored.
+        """
+        return keys
+
     def stored_keys(self, keys: Any, number: int = 0) -> Any:
         """Return the keys of loaded examples as a predictions file is to hold them.
 
@@ -132,7 +151,7 @@ class Partition(ABC):
         DataError
             If a key does not fit the type in which keys are stored.
         """
-        return keys
+        return self.told_keys(keys)
 
     def kept_columns(self, blocks: Sequence[Any]) -> Mapping[str, Any]:
         """Return further columns as a predictions file is to hold them.
@@ -188,6 +207,14 @@ class StoredThrough(Partition):
     def align(self) -> Alignment | None:  # type: ignore[override]
         """Alignment of the stored time series."""
         return self.stored.align
+
+    def has_keys(self) -> bool:
+        """Say whether what is stored has keys; see `Partition.has_keys`."""
+        return self.stored.has_keys()
+
+    def told_keys(self, keys: Any) -> Any:
+        """Return the keys as they were given; see `Partition.told_keys`."""
+        return self.stored.told_keys(keys)
 
     def stored_keys(self, keys: Any, number: int = 0) -> Any:
         """Return the keys as they are stored; see `Partition.stored_keys`."""

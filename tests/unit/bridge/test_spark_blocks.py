@@ -1,6 +1,9 @@
 """What Spark exported: written as Spark would, read as workers do."""
 
+import datetime
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +13,7 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import OptionError
+from daskdl.errors import DataError, OptionError
 from daskdl_bridge.spark import rdd_blocks
 from daskdl_bridge.spark.block_source import open_blocks
 from daskdl_bridge.spark.export import Export
@@ -24,14 +27,16 @@ SCHEMA = pa.schema({"keys": pa.list_(pa.binary()), "arrays": pa.binary()})
 def opened(tmp_path):
     """Return a function that writes rows as one file, and opens it."""
 
-    def write(rows, *, minibatches=False, row_group_size=3, **options):
+    def write(rows, *, minibatches=False, keys=None, row_group_size=3, **options):
         columns = zip(*rows, strict=True)
         table = pa.table(dict(zip(SCHEMA.names, columns, strict=True)), SCHEMA)
         path = tmp_path / "part-00000.parquet"
         pq.write_table(table, path, row_group_size=row_group_size)
         (tmp_path / "_SUCCESS").touch()
         wanted = SourceOptions(**options)
-        return open_blocks(str(tmp_path), "an RDD", wanted, minibatches=minibatches)
+        return open_blocks(
+            str(tmp_path), "an RDD", wanted, minibatches=minibatches, keys=keys
+        )
 
     return write
 
@@ -77,6 +82,53 @@ def test_pairs_keep_their_keys_as_bytes_that_nobody_decodes(opened, rng):
     (block,) = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
     assert [pickle.loads(key) for key in block.keys] == [key for key, _ in pairs]
     assert np.array_equal(block.features, np.stack([x for _, x in pairs]))
+
+
+PLAIN_KEYS = [
+    *(None, True, 7, -(1 << 40), 0.5, "k", b"k", ("a", (1, None))),
+    *(datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12), Decimal("1.5")),
+]
+
+
+def test_plain_keys_are_told_as_they_were(opened):
+    pairs = [(key, [1.0]) for key in PLAIN_KEYS]
+    rows = rdd_blocks.rows_of_pairs(pairs)
+    (partition,) = opened(rows, keys="values", require_labels=False).partitions
+    keys = partition.load().keys
+    assert partition.told_keys(keys).tolist() == PLAIN_KEYS
+    assert partition.stored_keys(keys).tolist() == PLAIN_KEYS
+
+
+def test_numbers_of_numpy_are_told_as_those_of_python(opened):
+    pairs = [(np.int64(3), [1.0]), (np.float32(0.5), [1.0])]
+    rows = rdd_blocks.rows_of_pairs(pairs)
+    (partition,) = opened(rows, keys="values", require_labels=False).partitions
+    told = partition.told_keys(partition.load().keys)
+    assert [type(key) for key in told] == [int, float]
+
+
+def test_what_spark_unpickles_is_stored_as_bytes(opened):
+    rows = rdd_blocks.rows_of_pairs([({1, 2}, [1.0])])
+    (partition,) = opened(rows, keys="pickles", require_labels=False).partitions
+    (key,) = partition.stored_keys(partition.load().keys)
+    assert pickle.loads(key) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    "key", [{1, 2}, frozenset("a"), [1], {"a": 1}, ("a", [1]), 1j, Fraction(1, 2)]
+)
+def test_keys_that_stand_for_no_value_are_refused(opened, key):
+    rows = rdd_blocks.rows_of_pairs([("first", [1.0]), (key, [1.0])])
+    (partition,) = opened(rows, keys="values", require_labels=False).partitions
+    with pytest.raises(DataError, match="key 1 must be a number, a text"):
+        partition.told_keys(partition.load().keys)
+
+
+def test_elements_without_keys_behind_some_with_are_refused(opened):
+    rows = rdd_blocks.rows_of_datasets([DataSet(np.ones((2, 3)))])
+    (partition,) = opened(rows, keys="values", require_labels=False).partitions
+    with pytest.raises(DataError, match="all elements of an RDD must have keys"):
+        partition.stored_keys(partition.load().keys)
 
 
 def test_examples_of_other_shapes_begin_another_block(opened, rng):
