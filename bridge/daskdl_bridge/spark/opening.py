@@ -30,6 +30,8 @@ _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 def opened(data: Any, options: SourceOptions) -> Source:
     """Have Spark write the data, and open what it wrote; see `SparkSources.open`."""
+    if is_rdd(data) and kind_of_rdd(data) is RddKind.PATHS:
+        return PathSources().open(data.collect(), options)
     _check_options(data, options)
     if options.rdd_training_approach == "direct":
         raise OptionError(
@@ -42,8 +44,6 @@ def opened(data: Any, options: SourceOptions) -> Source:
         if data.form != "columns":
             _refuse_columns(data, options)
         return data.open(_reaching(data, read))
-    if is_rdd(data) and kind_of_rdd(data) is RddKind.PATHS:
-        return PathSources().open(data.collect(), read)
     there = data if isinstance(data, Export) else _exported(data, options)
     read = _reaching(there, read)
     if there.form == "columns":
@@ -111,9 +111,13 @@ def _check_options(data: Any, options: SourceOptions) -> None:
 
 def _heeded(data: Any) -> tuple[str, ...]:
     """Return the options of stored forms that mean something for the data."""
-    is_there = isinstance(data, Export | DirectData)
-    is_table = is_frame(data) or (is_there and data.form == "columns")
-    return (*heeds(data), *(TABLE_OPTIONS if is_table else ()))
+    return (*heeds(data), *(TABLE_OPTIONS if _is_table(data) else ()))
+
+
+def _is_table(data: Any) -> bool:
+    if isinstance(data, Export | DirectData):
+        return data.form == "columns"
+    return is_frame(data) or kind_of_rdd(data) is RddKind.ROWS
 
 
 def _of_what_is_there(options: SourceOptions) -> SourceOptions:

@@ -16,7 +16,7 @@ Form = Literal["columns", "minibatches", "examples"]
 """Columns of a table, or blocks of an RDD: minibatches, or examples still to be cut."""
 
 Keys = Literal["values", "pickles"]
-"""How keys of blocks stand beside predictions: as what they are, or as Spark has them."""
+"""How keys of blocks stand beside predictions: as values, or as Spark pickled them."""
 
 
 # As long as the object lives.
