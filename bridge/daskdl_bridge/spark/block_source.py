@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 from daskdl.data.blocks import joined_examples
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.sources.memory import MemorySources
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import DataError
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part, list_parts
+from daskdl_bridge.readers.block_examples import examples_of_block
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.spark.pickled_keys import unpickled_keys
 from daskdl_bridge.spark.rdd_kinds import Keys
@@ -151,39 +151,4 @@ class BlockPartition(Partition):
     def _block(self, row: dict[str, Any]) -> DataSet | MultiDataSet:
         with np.load(io.BytesIO(row["arrays"]), allow_pickle=False) as saved:
             arrays = {name: saved[name] for name in saved.files}
-        # Shaped and checked as what is in memory, which has no columns.
-        examples = _examples(arrays, _keys(row["keys"]))
-        (partition,) = MemorySources().open(examples, self.options).partitions
-        return partition.load()
-
-
-def _keys(pickles: list[bytes] | None) -> Any:
-    if pickles is None:
-        return None
-    keys = np.empty(len(pickles), object)
-    keys[:] = pickles
-    return keys
-
-
-def _examples(arrays: dict[str, Any], keys: Any) -> DataSet | MultiDataSet:
-    features = _several(arrays, "features")
-    labels = _several(arrays, "labels")
-    masks = [_masks(arrays, "features", features), _masks(arrays, "labels", labels)]
-    if len(features) == 1 and len(labels) <= 1:
-        first, second = (None if mask is None else mask[0] for mask in masks)
-        return DataSet(
-            features[0], labels[0] if labels else None, first, second, keys=keys
-        )
-    return MultiDataSet(features, labels, *masks, keys=keys)
-
-
-def _several(arrays: dict[str, Any], name: str) -> list[Any]:
-    found: list[Any] = []
-    while (array := arrays.get(f"{name}_{len(found)}")) is not None:
-        found.append(array)
-    return found
-
-
-def _masks(arrays: dict[str, Any], name: str, masked: list[Any]) -> list[Any] | None:
-    masks = [arrays.get(f"{name}_mask_{number}") for number in range(len(masked))]
-    return None if all(mask is None for mask in masks) else masks
+        return examples_of_block(row["keys"], arrays, self.options)

@@ -10,7 +10,8 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError
 from daskdl_bridge.spark import rdd_blocks
 
-__all__ = ["Form", "Keys", "RddKind", "blocks_of", "kind_of_rdd"]
+__all__ = ["Form", "Keys", "RddKind", "blocks_of"]
+__all__ += ["kind_of_element", "kind_of_rdd"]
 
 Form = Literal["columns", "minibatches", "examples"]
 """Columns of a table, or blocks of an RDD: minibatches, or examples still to be cut."""
@@ -83,7 +84,17 @@ def blocks_of(who: str, kind: RddKind) -> tuple[Callable[[Any], Any], Form]:
 def _kind_of_first(first: list[Any]) -> RddKind:
     if not first:
         raise DataError("Spark RDD: must hold an example, got none.")
-    (element,) = first
+    return kind_of_element("Spark RDD", first[0])
+
+
+def kind_of_element(who: str, element: Any) -> RddKind:
+    """Return what a collection holds whose first element is this one.
+
+    Raises
+    ------
+    DataError
+        If it is no example.
+    """
     if isinstance(element, DataSet | MultiDataSet):
         has_keys = element.keys is not None
         return RddKind.KEYED_DATASETS if has_keys else RddKind.DATASETS
@@ -92,10 +103,16 @@ def _kind_of_first(first: list[Any]) -> RddKind:
     if type(element).__name__ in ("Row", "LabeledPoint"):
         return RddKind.ROWS
     if isinstance(element, tuple) and len(element) in (2, 3):
-        is_array = getattr(element[0], "ndim", 0) > 0
-        return RddKind.EXAMPLES if is_array and len(element) == 2 else RddKind.PAIRS
+        is_example = len(element) == 2 and _is_features(element[0])
+        return RddKind.EXAMPLES if is_example else RddKind.PAIRS
     raise DataError(
-        "Spark RDD: elements must be DataSets, MultiDataSets, LabeledPoints, Rows, "
-        "(key, features), (key, features, mask) or (features, labels), got "
+        f"{who}: elements must be DataSets, MultiDataSets, LabeledPoints, Rows, (key, "
+        "features), (key, features, mask) or (features, labels), got "
         f"{type(element).__module__}.{type(element).__qualname__}."
     )
+
+
+def _is_features(first: Any) -> bool:
+    """Say whether what stands first is no key: an array, or one for each input."""
+    several = first if isinstance(first, tuple) else (first,)
+    return any(getattr(one, "ndim", 0) > 0 for one in several)

@@ -77,6 +77,22 @@ class ChunkGraphs:
         held = {key: one for key, one in self._persisted.items() if key in graph}
         return ChunkGraph({k: v for k, v in graph.items() if k not in held}, held)
 
+    def compute_there(self, key: Hashable) -> Any:
+        """Compute a key where its data lie, and bring the value here.
+
+        That is on the cluster that holds what is persisted, else by the scheduler that
+        dask is told to use, else in this thread.
+        """
+        import dask
+        from dask.base import get_scheduler
+
+        graph = self.of([key])
+        futures = {held: one.future for held, one in graph.persisted.items()}
+        clients = [future.client for future in futures.values()]
+        get = clients[0].get if clients else get_scheduler() or dask.get
+        (value,) = get({**graph.tasks, **futures}, [key])
+        return value
+
 
 def is_of_dask(data: Any) -> bool:
     """Say whether the data is a collection of dask."""

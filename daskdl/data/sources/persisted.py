@@ -32,10 +32,10 @@ class PersistedValue:
 
     def __init__(self, key: Hashable, future: Any) -> None:
         self.key = key
-        self._future = future
+        self.future = future
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"key": self.key, "_future": None}
+        return {"key": self.key, "future": None}
 
     def load(self) -> Any:
         """Return the value, on a worker of its cluster or where it was persisted from.
@@ -45,8 +45,8 @@ class PersistedValue:
         DataError
             If no worker has it any more, or it could not be computed.
         """
-        if self._future is not None:
-            return self._future.result()
+        if self.future is not None:
+            return self.future.result()
         from distributed.utils import sync
         from distributed.worker import Worker
 

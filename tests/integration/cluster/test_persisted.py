@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import dask.array as da
+import dask.bag as db
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -63,8 +64,34 @@ def arrays_of(columns, trace):
     return x.map_blocks(seen, dtype=x.dtype, meta=x._meta), y
 
 
+def rows_of(columns, trace):
+    names = list(columns)
+    cells = zip(*(columns[name].tolist() for name in names), strict=True)
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
+    bag = db.from_sequence(rows, npartitions=N_CHUNKS)
+    return bag.map_partitions(partial(counted, path=str(trace)))
+
+
+def examples_of(columns, trace):
+    features = np.stack([columns["a"], columns["b"]], axis=1)
+    examples = list(zip(features, columns["label"].tolist(), strict=True))
+    bag = db.from_sequence(examples, npartitions=N_CHUNKS)
+    return bag.map_partitions(partial(counted, path=str(trace)))
+
+
 NAMED = {"features": ("a", "b"), "label": "label"}
-FORMS = {"frame": (frame_of, NAMED), "arrays": (arrays_of, {})}
+FORMS = {
+    "frame": (frame_of, NAMED),
+    "arrays": (arrays_of, {}),
+    "bag of rows": (rows_of, NAMED),
+    "bag of examples": (examples_of, {}),
+}
+MORE = {
+    "frame": lambda data: data.assign(a=data.a * 2),
+    "arrays": lambda data: (data[0] * 2, data[1]),
+    "bag of rows": lambda data: data.map(lambda row: {**row, "a": row["a"] * 2}),
+    "bag of examples": lambda data: data.map(lambda one: (one[0] * 2, one[1])),
+}
 
 
 def persist(client, collection, trace):
@@ -108,7 +135,7 @@ def test_what_is_computed_of_them_is_computed_where_it_is_read(
 ):
     made, named = FORMS[form]
     data = persist(client, made(columns, trace), trace)
-    more = data.assign(a=data.a * 2) if form == "frame" else (data[0] * 2, data[1])
+    more = MORE[form](data)
     network = dl.MultiLayerNetwork(CONF).init()
     dl.DaskMultiLayer(client, network).fit(more, **named, **HOW)
     assert trace.read_text() == ""
@@ -125,6 +152,21 @@ def test_predictions_are_made_of_them(client, columns, trace, tmp_path):
     table = pq.read_table(output)
     assert table["id"].to_pylist() == list(range(N_ROWS))
     assert table["label"].to_pylist() == columns["label"].tolist()
+    assert trace.read_text() == ""
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_pairs_of_a_bag_are_predicted_with_their_keys(client, columns, trace):
+    features = np.stack([columns["a"], columns["b"]], axis=1)
+    pairs = list(zip(columns["id"].tolist(), features, strict=True))
+    bag = db.from_sequence(pairs, npartitions=N_CHUNKS)
+    seen = bag.map_partitions(partial(counted, path=str(trace)))
+    data = persist(client, seen, trace)
+    front = dl.DaskMultiLayer(client, dl.MultiLayerNetwork(CONF).init())
+    found = front.feed_forward_with_key(data)
+    expected = front.network.output(features)
+    assert [key for key, _ in found] == list(range(N_ROWS))
+    assert np.allclose([one for _, one in found], expected, atol=1e-6)
     assert trace.read_text() == ""
 
 
