@@ -152,6 +152,74 @@ def test_a_missing_column_is_refused_before_any_job(frame, options, message):
         estimator.fit(frame)
 
 
+WRONG = {
+    "network": [3, "layers: 3", ["a"], {"layers": 3}],
+    "featuresCol": [3, ["a"], None],
+    "featuresCols": ["a", [], ["a", "a"], ["a", 1], 3],
+    "labelCol": [3, ["a"], None],
+    "predictionCol": [3, None],
+    "probabilityCol": [3, None],
+    "rawPredictionCol": [3, None],
+    "classWeights": [1.0, "1", [], [1.0, -1.0], [1.0, math.inf], [1.0, "2"], [True]],
+    "maxIter": [0, -1, 1.5, "3", True, None, [1]],
+    "batchSize": [0, -1, 1.5, "3", True, None],
+    "trainingMaster": [3, "avreaging", None, ["averaging"]],
+    "masterOptions": [3, "a", ["a"], {1: 2}],
+    "numWorkers": [0, -1, 1.5, "3", True],
+    "seed": [-1, 1.5, "3", True],
+    "validationIndicatorCol": [3, ["held"]],
+    "patience": [0, -1, 1.5, "3", True, None],
+    "exportDirectory": [3, "", ["a"]],
+}
+
+
+@pytest.mark.usefixtures("spark")
+def test_each_param_of_an_estimator_has_wrong_values():
+    assert {param.name for param in classifier().params} == WRONG.keys()
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name, values in WRONG.items() for value in values],
+    ids=repr,
+)
+def test_a_wrong_value_of_a_param_is_refused_when_it_is_set(name, value):
+    estimator = daskdl.spark.Classifier()
+    before = estimator.extractParamMap()
+    with pytest.raises((daskdl.OptionError, TypeError), match=name):
+        estimator.setParams(**{name: value})
+    assert estimator.extractParamMap() == before
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("name", sorted(WRONG.keys() - {"seed"}))
+def test_values_that_are_set_one_by_one_are_refused_too(name):
+    estimator = daskdl.spark.Classifier()
+    for value in WRONG[name]:
+        with pytest.raises((ValueError, TypeError)):
+            estimator.set(estimator.getParam(name), value)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_param_that_is_none_is_refused_by_its_nearest_name():
+    with pytest.raises(daskdl.OptionError, match="Did you mean 'maxIter'"):
+        classifier().setParams(maxIters=3)
+
+
+@pytest.mark.usefixtures("spark")
+def test_none_takes_a_param_back():
+    estimator = classifier(masterOptions={"averaging_frequency": 2}, seed=3)
+    estimator.setParams(masterOptions=None, seed=None)
+    assert estimator.given("masterOptions") == {}
+    assert not estimator.isSet(estimator.seed)
+
+
+def test_a_model_refuses_a_wrong_size_of_minibatches(model):
+    with pytest.raises(daskdl.OptionError, match="batchSize must be a whole number"):
+        model.copy({model.batchSize: 0})
+
+
 def test_an_estimator_needs_a_network(frame):
     with pytest.raises(daskdl.OptionError, match="network must be"):
         daskdl.spark.Classifier(featuresCols=["a"]).fit(frame)

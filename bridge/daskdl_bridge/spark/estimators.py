@@ -7,7 +7,6 @@ from pyspark.ml import Estimator
 from pyspark.ml.param.shared import HasProbabilityCol, HasRawPredictionCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
-from daskdl.checks import check_count
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.masters.options import training_master
 from daskdl.errors import OptionError
@@ -64,8 +63,6 @@ class _NetworkEstimator(
         indicator = self.given("validationIndicatorCol")
         self.check_columns(dataset, label, *([indicator] if indicator else []))
         name = type(self).__name__
-        check_count(name, "maxIter", self.getMaxIter())
-        check_count(name, "batchSize", self.getOrDefault(self.batchSize))
         kind, options = self.given("trainingMaster"), self.given("masterOptions")
         master = training_master(kind, options)
         network = build_network(self._configuration())

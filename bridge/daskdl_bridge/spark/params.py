@@ -1,9 +1,9 @@
 """Params of the estimators, with the names that pyspark.ml has for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import (
     HasFeaturesCol,
     HasLabelCol,
@@ -13,25 +13,26 @@ from pyspark.ml.param.shared import (
     HasValidationIndicatorCol,
 )
 
+from daskdl.checks import check_one_of
 from daskdl.errors import OptionError
-from daskdl.nn.conf.network import configuration_from_yaml
+from daskdl_bridge.spark import param_values
 
 __all__ = ["ModelParams", "TrainingParams"]
 
 
-def _network_text(value: Any) -> str:
-    """Return the YAML of a configuration, which is text in a Param."""
-    if hasattr(value, "to_yaml"):
-        return str(value.to_yaml())
-    text: str = TypeConverters.toString(value)
-    configuration_from_yaml(text, "network")
-    return text
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"must be a mapping of options, got {value!r}")
-    return dict(value)
+# All others have a default that something needs.
+_MAY_BE_NONE = frozenset(
+    {
+        "classWeights",
+        "exportDirectory",
+        "featuresCols",
+        "masterOptions",
+        "network",
+        "numWorkers",
+        "seed",
+        "validationIndicatorCol",
+    }
+)
 
 
 class ModelParams(HasFeaturesCol, HasPredictionCol):
@@ -41,11 +42,37 @@ class ModelParams(HasFeaturesCol, HasPredictionCol):
         Params._dummy(),
         "featuresCols",
         "columns of numbers side by side as features, instead of featuresCol",
-        TypeConverters.toListString,
+        param_values.column_names,
     )
     batchSize = Param(
-        Params._dummy(), "batchSize", "examples of a minibatch", TypeConverters.toInt
+        Params._dummy(),
+        "batchSize",
+        "examples of a minibatch",
+        param_values.count("batchSize"),
     )
+
+    def _set(self, **values: Any) -> Any:
+        """Set Params by name; None takes one back.
+
+        Raises
+        ------
+        OptionError
+            If there is no such Param, or a value cannot be right.
+        TypeError
+            If the name of a column is no text.
+        """
+        known = [param.name for param in self.params]
+        for name, value in values.items():
+            check_one_of(type(self).__name__, "Params", name, known)
+            if value is None and name not in _MAY_BE_NONE:
+                raise OptionError(
+                    f"{type(self).__name__}: {name} must have a value, got None. Leave "
+                    "it out."
+                )
+        for name in [name for name, value in values.items() if value is None]:
+            self.clear(self.getParam(name))
+        given = {name: one for name, one in values.items() if one is not None}
+        return super()._set(**given)
 
     def features_columns(self) -> tuple[str, ...]:
         """Return the columns that become features."""
@@ -78,46 +105,62 @@ class TrainingParams(
 ):
     """How an estimator trains."""
 
+    maxIter = Param(
+        Params._dummy(),
+        "maxIter",
+        "epochs",
+        param_values.count("maxIter"),
+    )
     network = Param(
         Params._dummy(),
         "network",
         "the configuration of the network: an object, or its YAML or JSON",
-        _network_text,
+        param_values.network_text,
     )
     trainingMaster = Param(
         Params._dummy(),
         "trainingMaster",
         "how workers train together: shared, averaging, block_momentum, diloco, "
         "allreduce or powersgd",
-        TypeConverters.toString,
+        param_values.master,
     )
     masterOptions = Param(
-        Params._dummy(), "masterOptions", "options of the training master", _mapping
+        Params._dummy(),
+        "masterOptions",
+        "options of the training master",
+        param_values.options_of_master,
     )
     numWorkers = Param(
         Params._dummy(),
         "numWorkers",
         "workers of a fit; all that the cluster has if not given",
-        TypeConverters.toInt,
+        param_values.count("numWorkers"),
     )
     patience = Param(
         Params._dummy(),
         "patience",
         "with validationIndicatorCol: epochs without a better figure that end the fit",
-        TypeConverters.toInt,
+        param_values.count("patience"),
     )
     classWeights = Param(
         Params._dummy(),
         "classWeights",
         "of a Classifier: a factor of the loss for each class",
-        TypeConverters.toListFloat,
+        param_values.factors,
     )
     exportDirectory = Param(
         Params._dummy(),
         "exportDirectory",
         "directory that executors and workers see, for the training data",
-        TypeConverters.toString,
+        param_values.directory,
     )
+
+    def _set(self, **values: Any) -> Any:
+        """Set Params by name; see `ModelParams`."""
+        # No converter: pyspark's default, a hash, goes through it and may be negative.
+        if values.get("seed") is not None:
+            values["seed"] = param_values.seed(values["seed"])
+        return super()._set(**values)
 
     def given(self, name: str) -> Any:
         """Return the value of a Param, None if it has none."""

@@ -1,12 +1,12 @@
-"""Elements of RDDs and of Dask's bags as blocks: arrays of neighbours, keys beside them.
+"""Elements of RDDs and of Dask's bags as blocks: arrays of neighbours, with keys.
 
 What runs in Spark's executors is here; it needs numpy there and nothing of this
 package, unless an RDD holds its classes.
 
 A block is ``(keys, arrays)``: a key an example, or None; and arrays by name,
 ``features_0``, ``labels_0``, ``features_mask_0``, ``labels_mask_0``, and so on by
-number of input and output. A row that Spark writes is ``(keys, arrays)``: the pickles of the keys, one an example, or nothing; and
-the bytes of a ``.npz`` file with the arrays.
+number of input and output. A row that Spark writes is ``(keys, arrays)``: the pickles
+of the keys, or nothing, and the bytes of a ``.npz`` file with the arrays.
 """
 
 import io
