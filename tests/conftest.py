@@ -90,27 +90,8 @@ def required_parts() -> frozenset[str]:
 @pytest.fixture
 def forget_kinds() -> Iterator[None]:
     """Take out again what a test registers: later ones may use the names."""
-    from daskdl.nn.conf.kinds import (
-        ACTIVATION_KINDS,
-        LAYER_KINDS,
-        LOSS_KINDS,
-        SCHEDULE_KINDS,
-        UPDATER_KINDS,
-        VERTEX_KINDS,
-        WEIGHT_INIT_KINDS,
-    )
+    # It imports the package, which not all tests need.
+    from tests.forgotten_kinds import forgotten_kinds
 
-    families = (
-        ACTIVATION_KINDS,
-        LAYER_KINDS,
-        LOSS_KINDS,
-        SCHEDULE_KINDS,
-        UPDATER_KINDS,
-        VERTEX_KINDS,
-        WEIGHT_INIT_KINDS,
-    )
-    before = [(kinds, dict(kinds._models)) for kinds in families]
-    yield
-    for kinds, models in before:
-        for name in set(kinds._models) - set(models):
-            del kinds._models[name]
+    with forgotten_kinds():
+        yield

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from distributed import LocalCluster
 
 import daskdl as dl
 from daskdl.cli.main import main
+from tests.forgotten_kinds import forgotten_kinds
 from tests.guide_blocks import ROOT, blocks
 
 DIGITS = ROOT / "examples" / "digits" / "data"
@@ -128,6 +130,13 @@ def told(words: list[str]) -> dict[str, Any]:
         code, out, errors = result.exit_code, result.stdout, result.output
     assert code == 0, errors
     return dict(json.loads(out.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kinds_of_pages() -> Iterator[None]:
+    """Keep what pages register for their tests only, which go on with it."""
+    with forgotten_kinds():
+        yield
 
 
 @pytest.fixture(scope="session")

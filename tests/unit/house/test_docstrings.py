@@ -83,6 +83,7 @@ def test_public_docstrings_follow_numpydoc(name: str) -> None:
     assert broken == []
 
 
+@pytest.mark.usefixtures("forget_kinds")
 @pytest.mark.parametrize("name", modules_with_text(">>> "))
 def test_examples_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
