@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from daskdl.checks import check_at_least, check_positive
@@ -116,8 +117,12 @@ def prefetch(
 
 def _prefetched(iterable: Iterable[T], waiting: _Waiting) -> Generator[T, None, None]:
     # Not a daemon: one that is killed at exit may hold a lock of the file system.
+    # In the context of its consumer: there a task of Dask finds its worker.
     thread = threading.Thread(
-        target=_produce, args=(iterable, waiting), name="daskdl-prefetch", daemon=False
+        target=copy_context().run,
+        args=(_produce, iterable, waiting),
+        name="daskdl-prefetch",
+        daemon=False,
     )
     thread.start()
     try:

@@ -47,17 +47,17 @@ class PersistedValue:
         """
         if self.future is not None:
             return self.future.result()
+        from distributed import get_worker
         from distributed.utils import sync
-        from distributed.worker import Worker
 
-        # Threads that read ahead are no tasks, which `get_worker` asks for.
-        here = list(Worker._instances)
-        if not here:
+        try:
+            # Threads that read ahead have the context of the task that reads.
+            worker = get_worker()
+        except ValueError as error:
             raise DataError(
-                f"dask collection: the persisted chunk {self.key!r} must be read on a "
-                "worker of the cluster that holds it, this process is none."
-            )
-        worker = next((one for one in here if self.key in one.data), here[0])
+                f"dask collection: the persisted chunk {self.key!r} must be read by a "
+                "task on a worker of the cluster that holds it, this is none."
+            ) from error
         return sync(worker.loop, _value, worker, self.key)
 
 

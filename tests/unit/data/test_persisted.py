@@ -1,6 +1,7 @@
 """A chunk that was persisted, and is nowhere any more."""
 
 import asyncio
+import pickle
 from types import SimpleNamespace
 
 import pytest
@@ -32,3 +33,9 @@ def test_a_lost_chunk_is_not_waited_for_without_end(monkeypatch, state, message)
     monkeypatch.setattr(persisted, "_COMPUTED_AGAIN_WITHIN_S", 0.2)
     with pytest.raises(DataError, match=f"the persisted chunk 'x-0' {message}"):
         asyncio.run(persisted._value(worker_that_hears(state), "x-0"))
+
+
+def test_a_process_that_is_no_worker_cannot_read_a_chunk():
+    there = pickle.loads(pickle.dumps(persisted.PersistedValue("x-0", None)))
+    with pytest.raises(DataError, match="must be read by a task on a worker"):
+        there.load()

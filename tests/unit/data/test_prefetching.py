@@ -1,4 +1,5 @@
 import contextlib
+import contextvars
 import threading
 import types
 
@@ -21,6 +22,13 @@ def _no_thread_is_left():
 @given(st.lists(st.integers()), st.integers(1, 4))
 def test_items_come_in_order(items, n_batches):
     assert list(prefetch(items, n_batches)) == items
+
+
+def test_items_are_made_in_the_context_of_who_asks_for_them():
+    asked = contextvars.ContextVar("asked")
+    asked.set("here")
+    made = (asked.get("nowhere") for _ in range(1))
+    assert list(prefetch(made, 2)) == ["here"]
 
 
 def test_nothing_starts_before_the_first_item_is_asked_for():
