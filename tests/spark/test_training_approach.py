@@ -208,3 +208,52 @@ def test_an_export_that_was_made_is_not_exported(client, data, tmp_path):
         with pytest.raises(daskdl.OptionError, match="export_directory"):
             front.evaluate(there, export_directory=str(tmp_path))
     assert not (tmp_path / "master").exists()
+
+
+@pytest.mark.parametrize("approach", ["export", "direct"])
+def test_rows_of_an_rdd_are_skipped_or_kept_as_of_a_dataframe(
+    spark, client, arrays, tmp_path, approach
+):
+    import pyarrow.parquet as pq
+    from pyspark.sql import Row
+
+    rows = [
+        Row(id=i, x=None if i % 5 == 1 else x.tolist(), label=int(y), s=f"s{i}")
+        for i, (x, y) in enumerate(zip(*arrays, strict=True))
+    ]
+    rdd = spark.sparkContext.parallelize(rows, 3)
+    front = front_end(client, approach, tmp_path / "exports")
+    how = {"features": "x", "batch_size": 20}
+    front.fit(rdd, **how, listeners=[], handle_invalid="skip")
+    assert front.last_fit.epochs[0].examples == ROWS - ROWS // 5
+    output = str(tmp_path / "predicted")
+    front.feed_forward_with_key(
+        rdd, **how, key="id", keep="s", handle_invalid="keep", output=output
+    )
+    written = pq.read_table(output).to_pylist()
+    assert {row["id"]: row["s"] for row in written} == {r.id: r.s for r in rows}
+    without = {row["id"] for row in written if row["prediction"] is None}
+    assert without == {row.id for row in rows if row.x is None}
+
+
+@pytest.mark.parametrize("approach", ["export", "direct"])
+def test_rows_of_an_rdd_may_hold_series(spark, client, rng, tmp_path, approach):
+    from pyspark.sql import Row
+
+    rows = [
+        Row(x=rng.normal(size=(2 + i % 4, 3)).tolist(), label=i % 2) for i in range(24)
+    ]
+    rdd = spark.sparkContext.parallelize(rows, 3)
+    configuration = daskdl.MultiLayerConfiguration(
+        seed=1,
+        input=daskdl.Recurrent(size=3),
+        layers=[
+            daskdl.LastTimeStep(layer=daskdl.SimpleRnn(n_out=4)),
+            daskdl.Output(n_out=2, loss="mcxent"),
+        ],
+    )
+    front = daskdl.DaskMultiLayer(client, configuration)
+    how = {"features": "x", "align": "end", "rdd_training_approach": approach}
+    how["export_directory"] = str(tmp_path)
+    front.fit(rdd, **how, batch_size=8, listeners=[])
+    assert front.last_fit.epochs[0].examples == len(rows)
