@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.data.sources.source import open_source
 from daskdl.errors import (
     ChangedFileError,
     DataError,
@@ -18,16 +18,9 @@ from daskdl.errors import (
 from daskdl_bridge.errors import StorageError, StorageTimeoutError
 from daskdl_bridge.listing import list_parts
 from daskdl_bridge.storage import filesystem, open_input
+from tests.unit.bridge.form_rows import AS_EXAMPLES, AS_PAIRS, options_of
 from tests.unit.bridge.sample_forms import FORMS, path_of
 from tests.unit.bridge.table_files import open_path
-from tests.unit.bridge.test_samples import AS_EXAMPLES, options_of
-
-PAIRS = {
-    "sequence": {"features": "value", "key": "key"},
-    "sequence_block": {"features": "value", "key": "key"},
-    "pickle_tuples": {"features": "_c2", "label": "_c1", "key": "_c0"},
-    "pickle_numpy": {"features": "value", "key": "key"},
-}
 
 
 @pytest.fixture
@@ -45,11 +38,10 @@ def put(form, url):
 
 
 def opened(form, path):
-    options = options_of(form) if form not in PAIRS else SourceOptions(**PAIRS[form])
-    return open_source(path, replace(options, require_labels=False))
+    return open_source(path, replace(options_of(form), require_labels=False))
 
 
-@pytest.mark.parametrize("form", [*AS_EXAMPLES, *PAIRS])
+@pytest.mark.parametrize("form", [*AS_EXAMPLES, *AS_PAIRS])
 def test_files_of_spark_are_read_as_from_a_local_disk(directory, form):
     remote = opened(form, put(form, directory))
     local = opened(form, path_of(form))

@@ -2,10 +2,15 @@
 
 import shutil
 import sys
+import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.hdfs.conftest import hdfs  # noqa: F401 - a fixture
+from tests.spark.places import client_options
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +39,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session.sparkContext.setLogLevel("ERROR")
         yield session
         session.stop()
+
+
+@pytest.fixture(params=["local", pytest.param("hdfs", marks=pytest.mark.slow)])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, spark: Any) -> str:
+    """Path or URL of a directory that daskdl and Spark both reach."""
+    if request.param == "local":
+        return str(tmp_path)
+    mini = request.getfixturevalue("hdfs")
+    # Spark may run already, without the configuration of the mini HDFS.
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    for name, value in client_options(mini).items():
+        configuration.set(name, value)
+    return f"{mini.uri}/{uuid.uuid4().hex}"

@@ -1,7 +1,8 @@
 """Programs with the data source that need a Spark of their own.
 
 ``retried``: a task fails once when it has written. ``connect``: through a server on the
-port given. ``missing``: Spark's Python has no daskdl. Each says what it found as JSON.
+port given. ``missing``: Spark's Python has no daskdl. ``rewritten``: written, added to
+and replaced at the URL given. Each says what it found as JSON.
 """
 
 import json
@@ -14,6 +15,7 @@ import numpy as np
 
 import daskdl
 from daskdl import SourceOptions
+from daskdl.data.filesystems import filesystem
 from daskdl_bridge.spark.data_source import register
 
 ROWS = 60
@@ -110,6 +112,30 @@ def missing(folder):
     return {"said": said}
 
 
+def rewritten(folder, url):
+    spark = session("local[2]")
+
+    def write(frame, mode):
+        writer = frame.write.format("daskdl").mode(mode)
+        writer.option("batch_size", 8).save(url)
+        return features_in(url)
+
+    written = write(numbered_rows(spark, 3), "overwrite")
+    read = spark.read.format("daskdl").load(url)
+    collected = sorted(row.features[0] for row in read.collect())
+    added = write(read.where("features[0] < 10"), "append")
+    replaced = write(read.where("features[0] >= 50").coalesce(1), "overwrite")
+    spark.stop()
+    fs, path = filesystem(url)
+    return {
+        "written": sorted(written) == list(range(ROWS)),
+        "collected": collected == list(range(ROWS)),
+        "added": sorted(added) == sorted([*range(ROWS), *range(10)]),
+        "replaced": sorted(replaced) == list(range(50, ROWS)),
+        "left": sorted(name.rpartition("/")[2] for name in fs.ls(path, detail=False)),
+    }
+
+
 def python_without_daskdl(folder):
     """Return a Python that finds what Spark needs, and nothing else of ours."""
     import pyarrow
@@ -149,7 +175,12 @@ def features_in(path):
     return [float(x) for one in source.partitions for x in one.load().features[:, 0]]
 
 
-PROGRAMS = {"retried": retried, "connect": connect, "missing": missing}
+PROGRAMS = {
+    "connect": connect,
+    "missing": missing,
+    "retried": retried,
+    "rewritten": rewritten,
+}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

@@ -4,18 +4,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from daskdl_bridge.storage import filesystem
-from tests.hdfs.conftest import hdfs  # noqa: F401 - a fixture
+from tests.spark.places import client_options
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
 
 @pytest.fixture(scope="module")
-def ran(hdfs):  # noqa: F811
+def ran(hdfs):
     """The digits job run against HDFS: its figures, and where its predictions are."""
     root = f"{hdfs.uri}/first-light"
     upload(DIGITS / "data", f"{root}/data")
@@ -31,14 +30,9 @@ def ran(hdfs):  # noqa: F811
 
 
 @pytest.fixture(scope="module")
-def read(spark, hdfs):  # noqa: F811
+def read(spark, hdfs):
     """Return how Spark, which may run already, reads Parquet of the mini cluster."""
-    options = {
-        entry.findtext("name"): entry.findtext("value")
-        for path in Path(hdfs.conf_dir).glob("*-site.xml")
-        for entry in ElementTree.parse(path).iter("property")
-    }
-    return spark.read.options(**options).parquet
+    return spark.read.options(**client_options(hdfs)).parquet
 
 
 def upload(folder, url):

@@ -59,34 +59,34 @@ def keys_in_order(frame):
     return [row["key"] for row in frame.orderBy("prediction").select("key").collect()]
 
 
-def as_parquet(spark, tmp_path, parts):
-    return spark.read.parquet(write(tmp_path / "parquet", "parquet", parts))
+def as_parquet(spark, folder, parts):
+    return spark.read.parquet(write(f"{folder}/parquet", "parquet", parts))
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_json_gives_the_keys_that_parquet_gives(spark, tmp_path, kind):
-    expected = as_parquet(spark, tmp_path, of_kind(kind))
+def test_json_gives_the_keys_that_parquet_gives(spark, folder, kind):
+    expected = as_parquet(spark, folder, of_kind(kind))
     schema = expected.select("key", "prediction").schema
-    path = write(tmp_path / "json", "json", of_kind(kind))
+    path = write(f"{folder}/json", "json", of_kind(kind))
     found = spark.read.schema(schema).json(path, mode="FAILFAST")
     assert keys_in_order(found) == keys_in_order(expected)
 
 
 @pytest.mark.parametrize("kind", sorted(STORED.keys() - NESTED - {"binary"}))
-def test_csv_gives_the_keys_that_parquet_gives(spark, tmp_path, kind):
-    expected = as_parquet(spark, tmp_path, of_kind(kind))
+def test_csv_gives_the_keys_that_parquet_gives(spark, folder, kind):
+    expected = as_parquet(spark, folder, of_kind(kind))
     schema = expected.select("key", "prediction").schema.add("probability", "string")
-    path = write(tmp_path / "csv", "csv", of_kind(kind))
+    path = write(f"{folder}/csv", "csv", of_kind(kind))
     found = spark.read.schema(schema).csv(path, mode="FAILFAST", **OF_CSV)
     assert keys_in_order(found) == keys_in_order(expected)
 
 
 @pytest.mark.parametrize("kind", sorted(NESTED))
-def test_csv_has_nested_keys_as_json(spark, tmp_path, kind):
+def test_csv_has_nested_keys_as_json(spark, folder, kind):
     from pyspark.sql.functions import from_json
 
-    expected = as_parquet(spark, tmp_path, of_kind(kind))
-    path = write(tmp_path / "csv", "csv", of_kind(kind))
+    expected = as_parquet(spark, folder, of_kind(kind))
+    path = write(f"{folder}/csv", "csv", of_kind(kind))
     found = spark.read.csv(path, **OF_CSV, inferSchema=True)
     key = from_json("key", expected.schema["key"].dataType, {"mode": "FAILFAST"})
     assert keys_in_order(found.withColumn("key", key)) == keys_in_order(expected)
@@ -97,8 +97,8 @@ def python_key(kind, key):
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_pickles_give_the_keys_as_python_has_them(spark, tmp_path, kind):
-    path = write(tmp_path / "pickle", "pickle", of_kind(kind))
+def test_pickles_give_the_keys_as_python_has_them(spark, folder, kind):
+    path = write(f"{folder}/pickle", "pickle", of_kind(kind))
     found = spark.sparkContext.pickleFile(path).collect()
     expected = [python_key(kind, k) for keys in STORED[kind][1] for k in keys]
     assert sorted(map(repr, found)) == sorted(
@@ -107,18 +107,18 @@ def test_pickles_give_the_keys_as_python_has_them(spark, tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", WRITABLE)
-def test_sequence_files_give_keys_of_their_type(spark, tmp_path, kind):
+def test_sequence_files_give_keys_of_their_type(spark, folder, kind):
     stored, keys, python_type = WRITABLE[kind]
     parts = parts_of([pa.array(keys[:1], stored), pa.array(keys[1:], stored)])
-    path = write(tmp_path / "seq", "sequence_file", parts)
+    path = write(f"{folder}/seq", "sequence_file", parts)
     found = [key for key, _ in spark.sparkContext.sequenceFile(path).collect()]
     assert sorted(found) == sorted(keys)
     assert {type(key) for key in found} <= {python_type, bytes}
 
 
-def test_a_large_sequence_file_is_read_in_several_splits(spark, tmp_path):
+def test_a_large_sequence_file_is_read_in_several_splits(spark, folder):
     keys = np.arange(20_000)
-    path = write(tmp_path / "seq", "sequence_file", parts_of([keys]))
+    path = write(f"{folder}/seq", "sequence_file", parts_of([keys]))
     pairs = spark.sparkContext.sequenceFile(path, minSplits=4)
     assert pairs.getNumPartitions() >= 4
     assert sorted(pairs.keys().collect()) == keys.tolist()
@@ -161,13 +161,13 @@ VALUES = {
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_values_of_sequence_files_are_numbers_or_dicts(spark, tmp_path, kind):
+def test_values_of_sequence_files_are_numbers_or_dicts(spark, folder, kind):
     columns, expected = VALUES[kind]
-    path = write(tmp_path / "seq", "sequence_file", [{"key": ["a"], **columns}])
+    path = write(f"{folder}/seq", "sequence_file", [{"key": ["a"], **columns}])
     assert spark.sparkContext.sequenceFile(path).collect() == [("a", expected)]
 
 
-def test_values_of_pickles_have_their_columns_where_there_are_several(spark, tmp_path):
+def test_values_of_pickles_have_their_columns_where_there_are_several(spark, folder):
     instant = datetime.datetime(2024, 1, 2, 3, 4, 5, 6, UTC)
     columns = {
         "key": ["a"],
@@ -175,15 +175,15 @@ def test_values_of_pickles_have_their_columns_where_there_are_several(spark, tmp
         "probability": np.array([[0.25, 0.75]]),
         "at": pa.array([instant], pa.timestamp("us", "Europe/Berlin")),
     }
-    path = write(tmp_path / "pickle", "pickle", [columns])
+    path = write(f"{folder}/pickle", "pickle", [columns])
     (pair,) = spark.sparkContext.pickleFile(path).collect()
     assert pair == ("a", {"probability": [0.25, 0.75], "at": instant})
 
 
 @pytest.mark.parametrize("output_format", ["csv", "json"])
-def test_texts_come_back_as_they_are(spark, tmp_path, output_format):
+def test_texts_come_back_as_they_are(spark, folder, output_format):
     keys = [*STRINGS, None]
-    path = write(tmp_path / "out", output_format, parts_of([pa.array(keys)]))
+    path = write(f"{folder}/out", output_format, parts_of([pa.array(keys)]))
     reader = spark.read.schema("key string, prediction double, probability string")
     options = OF_CSV if output_format == "csv" else {}
     found = getattr(reader, output_format)(path, **options)
@@ -191,12 +191,12 @@ def test_texts_come_back_as_they_are(spark, tmp_path, output_format):
 
 
 @pytest.mark.parametrize("output_format", ["csv", "json"])
-def test_numbers_come_back_bit_for_bit(spark, tmp_path, output_format):
+def test_numbers_come_back_bit_for_bit(spark, folder, output_format):
     from pyspark.sql.functions import from_json
 
     vectors = np.array([NUMBERS])
     part = {"key": ["a"], "prediction": np.array([0.1]), "probability": vectors}
-    path = write(tmp_path / "out", output_format, [part])
+    path = write(f"{folder}/out", output_format, [part])
     if output_format == "csv":
         frame = spark.read.csv(path, header=True)
         frame = frame.select(from_json("probability", "array<double>").alias("x"))
@@ -207,9 +207,9 @@ def test_numbers_come_back_bit_for_bit(spark, tmp_path, output_format):
 
 
 @pytest.mark.parametrize("output_format", ["csv", "json"])
-def test_single_numbers_may_be_infinite(spark, tmp_path, output_format):
+def test_single_numbers_may_be_infinite(spark, folder, output_format):
     part = {"key": np.arange(len(NUMBERS)), "prediction": np.array(NUMBERS)}
-    path = write(tmp_path / "out", output_format, [part])
+    path = write(f"{folder}/out", output_format, [part])
     reader = spark.read.schema("key long, prediction double")
     options = {"header": True} if output_format == "csv" else {}
     rows = getattr(reader, output_format)(path, **options).orderBy("key").collect()
@@ -217,9 +217,9 @@ def test_single_numbers_may_be_infinite(spark, tmp_path, output_format):
 
 
 @pytest.mark.parametrize("output_format", ["csv", "json", "sequence_file", "pickle"])
-def test_output_without_rows_is_read(spark, tmp_path, output_format):
+def test_output_without_rows_is_read(spark, folder, output_format):
     keys = pa.array([], pa.string())
-    path = write(tmp_path / "out", output_format, parts_of([keys]))
+    path = write(f"{folder}/out", output_format, parts_of([keys]))
     read = {
         "csv": lambda: spark.read.csv(path, header=True),
         "json": lambda: spark.read.schema("key string").json(path),

@@ -18,7 +18,6 @@ from daskdl.errors import ColumnError, CorruptFileError, DataError
 from daskdl_bridge.readers import sequence_table, table_partitions
 from daskdl_bridge.source import PathSources
 from tests.unit.bridge import spark_classes
-from tests.unit.bridge.sample_forms import FORMS, checksums, path_of
 from tests.unit.bridge.sequence_files import header, records, stored_bytes
 from tests.unit.bridge.spark_classes import spark_class
 from tests.unit.bridge.table_files import load_one, open_path
@@ -53,28 +52,6 @@ def write(path: Path, *values: bytes, sync_every: int = 0) -> str:
 
 def features_of(path: str, column: str = "value") -> list[Any]:
     return load_one(path, features=column, require_labels=False).features.tolist()
-
-
-@pytest.mark.parametrize(
-    ("form", "columns"),
-    [
-        ("pickle_tuples", {"features": "_c2", "label": "_c1", "key": "_c0"}),
-        ("pickle_numpy", {"features": "value", "key": "key", "require_labels": False}),
-    ],
-)
-def test_examples_have_the_values_that_spark_was_given(form, columns):
-    source = open_path(path_of(form), dtype="float64", **columns)
-    rows: list[list[Any]] = []
-    for partition in pickle.loads(pickle.dumps(source.partitions)):
-        batch = partition.load()
-        keys, features = batch.keys.tolist(), batch.features.tolist()
-        labels = (
-            [] if batch.labels is None else [batch.labels[:, 0].astype(int).tolist()]
-        )
-        rows += map(list, zip(keys, *labels, features, strict=True))
-    found = checksums(rows)
-    assert found["unordered"] == FORMS[form]["unordered"]
-    assert found["ordered"] == FORMS[form]["ordered"]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """SequenceFiles as examples: columns, blocks, spans, and what is refused."""
 
-import pickle
 import struct
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from daskdl.data.sources.source import SourceOptions
@@ -13,7 +11,6 @@ from daskdl.errors import ColumnError, CorruptFileError, DataError, OptionError
 from daskdl_bridge.readers import sequence_table, table_partitions
 from daskdl_bridge.readers.datavec_records import RECORD_WRITABLE
 from daskdl_bridge.source import PathSources
-from tests.unit.bridge.sample_forms import FORMS, checksums, path_of
 from tests.unit.bridge.sequence_files import (
     HADOOP,
     MARK,
@@ -48,20 +45,6 @@ def write(path: Path, pairs: Any, *, sync_every: int = 0, **classes: str) -> str
 def labelled(path: Path, n_rows: int = 6, **how: Any) -> str:
     pairs = [(integer(i % 3), doubles(i, -i)) for i in range(n_rows)]
     return write(path, pairs, key="IntWritable", value=DOUBLES, **how)
-
-
-@pytest.mark.parametrize("form", ["sequence", "sequence_block"])
-def test_examples_have_the_values_that_spark_was_given(form):
-    source = open_path(path_of(form), features="value", key="key", require_labels=False)
-    rows = [
-        [key, row.astype(np.uint8).tobytes()]
-        for partition in pickle.loads(pickle.dumps(source.partitions))
-        for batch in [partition.load()]
-        for key, row in zip(batch.keys.tolist(), batch.features, strict=True)
-    ]
-    found = checksums(rows)
-    assert found["unordered"] == FORMS[form]["unordered"]
-    assert found["ordered"] == FORMS[form]["ordered"]
 
 
 def test_keys_may_be_labels(tmp_path):
