@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,10 @@ from daskdl_bridge.readers.formats import (
     format_of,
 )
 from daskdl_bridge.readers.loaded import open_loaded_parts
-from daskdl_bridge.readers.path_classes import with_classes_of_paths
+from daskdl_bridge.readers.path_classes import (
+    with_classes_of_paths,
+    with_paths_as_key,
+)
 from daskdl_bridge.readers.table_reader import TablePartition
 from daskdl_bridge.storage import named_location
 from daskdl_bridge.table_formats import OPENED_TABLES, table_format
@@ -148,8 +150,7 @@ def _opened(
     if not (options.label_from and options.require_labels):
         return showing_first_value(partial(FORMATS[file_format], parts), options)
     # Labels are paths, which are no labels to anybody else.
-    unlabelled = replace(options, label=None, require_labels=False)
-    opened = FORMATS[file_format](parts, unlabelled)
+    opened = FORMATS[file_format](parts, with_paths_as_key(options))
     tables = [one for one in opened if isinstance(one, TablePartition)]
     return with_classes_of_paths(tables, options)
 

@@ -13,7 +13,7 @@ from daskdl_bridge.readers import image_files
 from daskdl_bridge.source import PathSources
 from tests.unit.bridge.damaged_files import check_refused_or_read, damaged_copies
 from tests.unit.bridge.sample_forms import SAMPLES
-from tests.unit.bridge.table_files import load_one, open_path, write_parquet
+from tests.unit.bridge.table_files import load_one, open_path, write_orc, write_parquet
 
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
 
@@ -155,6 +155,30 @@ def test_paths_of_binary_files_are_classes():
         cls, name = key.split("/")[-2:]
         assert CLASSES[batch.labels[row].argmax()] == cls
         assert batch.features[row].tolist() == pixels(IMAGES / cls / name).tolist()
+
+
+@pytest.mark.parametrize("form", ["parquet", "orc"])
+@pytest.mark.parametrize("key", [None, "file.path", ("x", "file.path")])
+def test_paths_may_be_fields_of_structs(tmp_path, form, key):
+    """As ``image.origin`` of what Spark's source of images reads."""
+    paths = ["/a/eel/1", "/a/cat/2"]
+    columns = {"x": [1.0, 2.0], "file": [{"path": path} for path in paths]}
+    write = {"parquet": write_parquet, "orc": write_orc}[form]
+    path = write(tmp_path / f"x.{form}", columns)
+    how = {"features": "x", "label": "file.path", "label_from": "parent"}
+    batch = load_one(path, **how, key=key)
+    assert batch.labels.tolist() == [[1], [0]]
+    keys = {None: None, "file.path": paths}
+    expected = keys.get(key, list(zip([1.0, 2.0], paths, strict=True)))
+    assert (None if key is None else list(batch.keys)) == expected
+
+
+@pytest.mark.parametrize("form", ["parquet", "orc"])
+def test_a_missing_column_of_paths_is_refused(tmp_path, form):
+    write = {"parquet": write_parquet, "orc": write_orc}[form]
+    path = write(tmp_path / f"x.{form}", {"x": [1.0]})
+    with pytest.raises(ColumnError, match="column 'path' must exist, it does not"):
+        open_path(path, **{**OF_PATHS, "features": "x"})
 
 
 def test_classes_of_all_files_are_numbered_together(tmp_path):
