@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from daskdl.nn.fitting.curve import Curve
+
 
 @dataclass(frozen=True, kw_only=True)
 class Preparing:
@@ -188,8 +190,8 @@ class FitReport:
     left_out: list[WorkerLeftOut] = field(default_factory=list)
     rejoined: list[WorkersRejoined] = field(default_factory=list)
     joined: list[WorkersJoined] = field(default_factory=list)
-    progress: list[Progress] = field(default_factory=list)
-    residuals: list[ResidualMeasured] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=Curve)
+    residuals: list[ResidualMeasured] = field(default_factory=Curve)
     failed_checkpoints: list[CheckpointFailed] = field(default_factory=list)
 
     @property
@@ -249,10 +251,12 @@ class FitReport:
         report = cls(**_with_tuple(values))
         if report.staleness is not None:
             report.staleness = Staleness(**values["staleness"])
+        empty = cls()
         for kind, name in _LISTS.items():
             # Checkpoints of earlier versions lack some.
             events = values.get(name, ())
-            setattr(report, name, [kind(**_with_tuple(one)) for one in events])
+            holder = type(getattr(empty, name))
+            setattr(report, name, holder(kind(**_with_tuple(one)) for one in events))
         return report
 
 

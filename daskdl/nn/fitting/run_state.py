@@ -4,9 +4,9 @@ All of it is plain values, which a checkpoint stores. Nothing is read or written
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,6 @@ from daskdl.errors import FormatError, OptionError
 from daskdl.nn.fitting.events import FitReport
 
 __all__ = ["DataFingerprint", "RunPlan", "RunPosition", "RunState"]
-
-E = TypeVar("E")
-
-# Of one kind, of a fit of days: enough for a curve.
-_MOST_EVENTS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +209,7 @@ class RunState:
             "members": tuple(_part(one, are_arrays=False) for one in self.members),
             "plan": asdict(self.plan),
             "position": asdict(self.position),
-            "report": asdict(_thinned(self.report)),
+            "report": asdict(self.report),
         }
 
     @classmethod
@@ -278,18 +273,3 @@ def _joined(
 
 def _told(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
-
-
-def _thinned(report: FitReport) -> FitReport:
-    """Return the report with as much of its events as a curve needs."""
-    return replace(
-        report,
-        progress=_newest(report.progress),
-        residuals=_newest(report.residuals),
-    )
-
-
-def _newest(events: list[E]) -> list[E]:
-    """Return events that are as far apart as there are too many, the last one too."""
-    every = 1 + len(events) // _MOST_EVENTS
-    return events[::-1][::every][::-1]
