@@ -235,7 +235,7 @@ def opened(data, **options):
 
 
 def test_an_open_source_brings_its_key(network, data, monkeypatch):
-    monkeypatch.setattr(DaskMultiLayer, "_inferring", lambda _: nullcontext())
+    monkeypatch.setattr(DaskMultiLayer, "_inferring", lambda *_: nullcontext())
     front = DaskMultiLayer(InlineClient(), network)
     pairs = front.feed_forward_with_key(opened(data, key="id"))
     assert [key for key, _ in pairs] == list(range(6))
@@ -244,7 +244,7 @@ def test_an_open_source_brings_its_key(network, data, monkeypatch):
 def test_an_open_source_brings_the_columns_that_it_keeps(
     network, data, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(DaskMultiLayer, "_inferring", lambda _: nullcontext())
+    monkeypatch.setattr(DaskMultiLayer, "_inferring", lambda *_: nullcontext())
     front = DaskMultiLayer(InlineClient(), network)
     source = opened(data, key=("id", "date"), keep="string")
     front.feed_forward_with_key(source, output=str(tmp_path / "out"))
