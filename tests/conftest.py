@@ -1,6 +1,5 @@
 """Markers by folder, fixtures for all tests, and what a missing JVM or HDFS means."""
 
-import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -51,13 +50,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(HERE).parts[0]
         if folder in MARKED_FOLDERS:
             item.add_marker(folder)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Have what tens of thousands of tests are made of searched for garbage once."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

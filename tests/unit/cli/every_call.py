@@ -49,7 +49,7 @@ class PatientFront(FakeFront):
     saved = 0  # the last checkpoint that was written
     trained = 0  # what the fit returned
 
-    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners, resume):
+    def fit(self, data, *, epochs, listeners, **how):
         fit = Fit(listeners, epochs, lambda: self.network)
         fit.report = self.last_fit
         fit.begin(started())

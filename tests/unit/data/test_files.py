@@ -48,12 +48,13 @@ def test_the_old_file_is_replaced_in_one_operation(old, monkeypatch):
     """Nothing but os.replace touches the name: no moment without a file."""
     touched = []
     replace = os.replace
-    for name in ("remove", "unlink", "rename", "rmdir"):
-        monkeypatch.setattr(os, name, lambda path, *_: touched.append(path))
-    monkeypatch.setattr(
-        os, "replace", lambda *paths: (touched.append(paths[1]), replace(*paths))
-    )
-    write(old, b"new", overwrite=True)
+    with monkeypatch.context() as patch:
+        for name in ("remove", "unlink", "rename", "rmdir"):
+            patch.setattr(os, name, lambda path, *_: touched.append(path))
+        patch.setattr(
+            os, "replace", lambda *paths: (touched.append(paths[1]), replace(*paths))
+        )
+        write(old, b"new", overwrite=True)
     assert touched == [str(old)]
 
 
