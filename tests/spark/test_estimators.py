@@ -297,7 +297,6 @@ def test_rows_without_an_indicator_are_trained_on(frame):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"maxIter": 0}, "Classifier: maxIter must be"),
         ({"featuresCol": "a"}, "must not be given together"),
         ({"validationIndicatorCol": "a"}, "must name a boolean column"),
         ({"network": "one output"}, "loss must be mcxent"),

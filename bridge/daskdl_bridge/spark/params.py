@@ -58,8 +58,6 @@ class ModelParams(HasFeaturesCol, HasPredictionCol):
         ------
         OptionError
             If there is no such Param, or a value cannot be right.
-        TypeError
-            If the name of a column is no text.
         """
         known = [param.name for param in self.params]
         for name, value in values.items():
@@ -72,7 +70,28 @@ class ModelParams(HasFeaturesCol, HasPredictionCol):
         for name in [name for name, value in values.items() if value is None]:
             self.clear(self.getParam(name))
         given = {name: one for name, one in values.items() if one is not None}
+        for name, value in given.items():
+            self._check_column(name, value)
         return super()._set(**given)
+
+    def set(self, param: Param, value: Any) -> None:
+        """Set one Param.
+
+        Raises
+        ------
+        OptionError, TypeError, ValueError
+            If the value cannot be right.
+        """
+        self._check_column(param.name, value)
+        super().set(param, value)
+
+    def _check_column(self, name: str, value: Any) -> None:
+        # The converter of Spark 3.5 has a name that NumPy 2 has not.
+        if name.endswith("Col") and not isinstance(value, str):
+            raise OptionError(
+                f"{type(self).__name__}: {name} must be the name of a column, got "
+                f"{value!r}."
+            )
 
     def features_columns(self) -> tuple[str, ...]:
         """Return the columns that become features."""
