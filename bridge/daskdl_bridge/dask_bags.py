@@ -17,12 +17,17 @@ from daskdl.data.sources.dask_graphs import ChunkGraph, ChunkGraphs, is_of_dask
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused_options import refuse_unused
-from daskdl.errors import ColumnError, DataError, OptionError
+from daskdl.data.sources.unused_options import (
+    COLUMN_OPTIONS,
+    refuse_given,
+    refuse_unused,
+)
+from daskdl.errors import ColumnError, DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.block_examples import as_in_memory, examples_of_block
 from daskdl_bridge.readers.columns import check_types, resolve_columns
 from daskdl_bridge.readers.error_location import ErrorLocation
+from daskdl_bridge.readers.held_columns import held_column
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.pickle_rows import array_of_pickled
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
@@ -35,8 +40,6 @@ _NAME = "dask bag"
 
 # What tells the columns of rows: of the first partition that has some.
 _FIRST_ROWS = 100
-
-_COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 Examples: TypeAlias = DataSet | MultiDataSet
 _Read: TypeAlias = Callable[[Iterable[Any], SourceOptions, str], Iterator[Examples]]
@@ -67,11 +70,7 @@ class DaskBagSources:
         DataError
             If the bag holds nothing, or what is no example.
         """
-        if options.format is not None:
-            raise OptionError(
-                "DaskBagSources: format must be None for Dask collections, got "
-                f"{options.format!r}."
-            )
+        refuse_given("DaskBagSources", "Dask collections", options, ["format"])
         first = _first_elements(data)
         graphs = ChunkGraphs([data])
         (optimised,) = graphs.collections
@@ -134,12 +133,8 @@ def _source_of_examples(
     held: list[tuple[ChunkGraph, Hashable]], first: Any, options: SourceOptions
 ) -> Source:
     refuse_unused("DaskBagSources", "a Dask bag of arrays", options)
-    for option in _COLUMN_OPTIONS:
-        if getattr(options, option) is not None:
-            raise OptionError(
-                f"DaskBagSources: {option} must be None for a Dask bag of arrays, "
-                f"which has no columns, got {getattr(options, option)!r}."
-            )
+    what = "a Dask bag of arrays, which has no columns"
+    refuse_given("DaskBagSources", what, options, COLUMN_OPTIONS)
     kind = kind_of_element(_NAME, first)
     if kind not in _READERS:
         raise DataError(
@@ -276,12 +271,5 @@ def _named(row: Any, part: Part) -> Mapping[str, Any]:
 
 def _column(rows: list[Mapping[str, Any]], name: str, part: Part) -> Any:
     cells = [row.get(name) for row in rows]
-    try:
-        found = array_of_pickled(cells, None)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise ColumnError(
-            f"{ErrorLocation(part.url, name)} must hold numbers, texts or lists of one "
-            f"type, got what Arrow has no type for: {error}"
-        ) from error
-    # Where there is nothing but null, a column of numbers has as many.
-    return found.cast(pa.float64()) if pa.types.is_null(found.type) else found
+    make = partial(array_of_pickled, cells, None)
+    return held_column(make, ErrorLocation(part.url, name))

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from daskdl.data.sources.dask_graphs import ChunkGraph, ChunkGraphs, is_of_dask
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused_options import refuse_unused
-from daskdl.errors import ColumnError, OptionError
+from daskdl.data.sources.unused_options import refuse_given, refuse_unused
+from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import (
     ExampleColumns,
@@ -22,6 +23,7 @@ from daskdl_bridge.readers.columns import (
     resolve_columns,
 )
 from daskdl_bridge.readers.error_location import ErrorLocation
+from daskdl_bridge.readers.held_columns import held_column
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.nested import type_of
 from daskdl_bridge.readers.pickle_rows import array_of_pickled
@@ -49,7 +51,7 @@ class _FramePartition(WholeReader):
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return the columns; see `WholeReader.read`."""
         (frame,) = self.graph.compute([self.key])
-        return pa.table({name: _array(frame[name], name, part) for name in columns})
+        return pa.table({name: _column(frame[name], name, part) for name in columns})
 
 
 class DaskFrameSources:
@@ -71,11 +73,7 @@ class DaskFrameSources:
             If a column is not there, or has a type that cannot be used, as far as dask
             knows it.
         """
-        if options.format is not None:
-            raise OptionError(
-                "DaskFrameSources: format must be None for Dask collections, got "
-                f"{options.format!r}."
-            )
+        refuse_given("DaskFrameSources", "Dask collections", options, ["format"])
         refuse_unused("DaskFrameSources", "Dask data frames", options, TABLE_OPTIONS)
         part = Part(url=_NAME)
         names = [name for name in data.columns if isinstance(name, str)]
@@ -127,20 +125,17 @@ def _with_types(
     return replace(with_key_type(typed, [part], [types]), keys=columns.keys)
 
 
+def _column(values: Any, name: str, part: Part) -> Any:
+    make = partial(_array, values, name, part)
+    return held_column(make, ErrorLocation(part.url, name))
+
+
 def _array(values: Any, name: str, part: Part) -> Any:
-    try:
-        if values.dtype != object:
-            return pa.array(values)
-        cells = [_plain(cell, name, part) for cell in values]
-        has_axes = any(isinstance(c, np.ndarray) and c.ndim > 1 for c in cells)
-        found = array_of_pickled(cells, None) if has_axes else pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise ColumnError(
-            f"{ErrorLocation(part.url, name)} must hold numbers, texts or lists of one "
-            f"type, got what Arrow has no type for: {error}"
-        ) from error
-    # Where there is nothing but null, a column of numbers has as many.
-    return found.cast(pa.float64()) if pa.types.is_null(found.type) else found
+    if values.dtype != object:
+        return pa.array(values)
+    cells = [_plain(cell, name, part) for cell in values]
+    has_axes = any(isinstance(c, np.ndarray) and c.ndim > 1 for c in cells)
+    return array_of_pickled(cells, None) if has_axes else pa.array(values)
 
 
 def _plain(cell: Any, name: str, part: Part) -> Any:

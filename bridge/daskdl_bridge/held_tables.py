@@ -9,8 +9,8 @@ import pyarrow as pa
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused_options import refuse_unused
-from daskdl.errors import ColumnError, OptionError
+from daskdl.data.sources.unused_options import refuse_given, refuse_unused
+from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.first_value import showing_first_value
 from daskdl_bridge.readers.footers import Footer, settled_columns
@@ -57,11 +57,7 @@ class HeldTableSources:
             is in one of them.
         """
         name = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
-        if options.format is not None:
-            raise OptionError(
-                f"HeldTableSources: format must be None for tables in memory, got "
-                f"{options.format!r}."
-            )
+        refuse_given("HeldTableSources", "tables in memory", options, ["format"])
         refuse_unused("HeldTableSources", "tables in memory", options, TABLE_OPTIONS)
         table = _as_table(data, name)
         partitions = showing_first_value(partial(_partitions, name, table), options)

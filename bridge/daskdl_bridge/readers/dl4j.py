@@ -8,6 +8,7 @@ from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
+from daskdl.data.sources.unused_options import COLUMN_OPTIONS
 from daskdl.dl4j.datasets.file_batch import dataset_of_bytes, entries_of_files
 from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import OptionError
@@ -23,9 +24,6 @@ __all__ = [
     "open_file_batch_parts",
     "open_multi_dataset_parts",
 ]
-
-# Options about columns: a minibatch has none.
-_ABOUT_COLUMNS = ("features", "label", "key", "features_mask", "labels_mask")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +186,7 @@ def _open(
 
 
 def _refuse_columns(parts: Sequence[Part], options: SourceOptions) -> None:
-    for option in _ABOUT_COLUMNS:
+    for option in COLUMN_OPTIONS:
         if getattr(options, option) is not None:
             raise OptionError(
                 f"{parts[0].url}: {option} must not be given, because minibatches of "

@@ -8,7 +8,12 @@ from typing import Any
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.row_options import TABLE_OPTIONS
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused_options import refuse_unused, without_options
+from daskdl.data.sources.unused_options import (
+    COLUMN_OPTIONS,
+    refuse_given,
+    refuse_unused,
+    without_options,
+)
 from daskdl.errors import OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
@@ -24,8 +29,6 @@ __all__ = ["handed_over", "heeds", "opened", "returned"]
 
 # Of DataFrames and RDDs that Spark has not handed over yet.
 _OF_LIVE = ("rdd_training_approach", "export_directory")
-
-_COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 
 def opened(data: Any, options: SourceOptions) -> Source:
@@ -102,11 +105,7 @@ def returned(data: Any, options: SourceOptions) -> ReturnedFrame | ReturnedPairs
 
 def _check_options(data: Any, options: SourceOptions) -> None:
     refuse_unused("SparkSources", "Spark's data", options, _heeded(data))
-    if options.format is not None:
-        raise OptionError(
-            "SparkSources: format must be None for Spark's data, got "
-            f"{options.format!r}."
-        )
+    refuse_given("SparkSources", "Spark's data", options, ["format"])
 
 
 def _heeded(data: Any) -> tuple[str, ...]:
@@ -145,9 +144,5 @@ def _columns(data: Any, options: SourceOptions) -> list[str] | None:
 
 
 def _refuse_columns(there: Export | DirectData, options: SourceOptions) -> None:
-    for option in _COLUMN_OPTIONS:
-        if getattr(options, option) is not None:
-            raise OptionError(
-                f"SparkSources: {option} must be None for a {there.name}, which has no "
-                f"columns, got {getattr(options, option)!r}."
-            )
+    what = f"a {there.name}, which has no columns"
+    refuse_given("SparkSources", what, options, COLUMN_OPTIONS)

@@ -15,13 +15,14 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.dask_graphs import ChunkGraph, ChunkGraphs, is_of_dask
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused_options import refuse_unused
-from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.data.sources.unused_options import (
+    COLUMN_OPTIONS,
+    refuse_given,
+    refuse_unused,
+)
+from daskdl.errors import DataError, ShapeError
 
 __all__ = ["ArrayChunk", "DaskSources", "array_chunks"]
-
-# They choose among the columns of a table; a pair of arrays is features and labels.
-_COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
 
 
 class DaskSources:
@@ -43,11 +44,7 @@ class DaskSources:
         ShapeError
             If features and labels differ in their number of rows.
         """
-        if options.format is not None:
-            raise OptionError(
-                f"DaskSources: format must be None for Dask collections, got "
-                f"{options.format!r}."
-            )
+        refuse_given("DaskSources", "Dask collections", options, ["format"])
         refuse_unused("DaskSources", "Dask collections", options)
         arrays = (data,) if _is_array(data) else data
         return Source("dask arrays", _pair_partitions(arrays, options))
@@ -149,12 +146,9 @@ def array_chunks(
 def _pair_partitions(
     arrays: tuple[Any, ...], options: SourceOptions
 ) -> tuple[ArrayChunk, ...]:
-    for option in _COLUMN_OPTIONS:
-        if getattr(options, option) is not None:
-            raise OptionError(
-                f"DaskSources: {option} must be None for dask arrays, which have no "
-                f"columns, got {getattr(options, option)!r}."
-            )
+    # A pair of arrays is features and labels.
+    what = "dask arrays, which have no columns"
+    refuse_given("DaskSources", what, options, COLUMN_OPTIONS)
     if len(arrays) == 1 and options.require_labels:
         raise DataError(
             "DaskSources: data must be a pair of features and labels, got features "

@@ -14,16 +14,17 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import Examples, as_examples, is_pair
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused_options import refuse_unused
+from daskdl.data.sources.unused_options import (
+    COLUMN_OPTIONS,
+    refuse_given,
+    refuse_unused,
+)
 from daskdl.errors import DataError, OptionError
 
 __all__ = ["MemoryPartition", "MemorySources"]
 
 # Packages whose arrays have a source of their own.
 _OF_OTHERS = ("dask", "dask_expr", "xarray")
-
-# They choose among stored columns, and here are none.
-_COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask", "format")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +112,8 @@ def _is_of_others(array: Any) -> bool:
 
 def _check_options(options: SourceOptions) -> None:
     refuse_unused("MemorySources", "data in memory", options)
-    for option in _COLUMN_OPTIONS:
-        if getattr(options, option) is not None:
-            raise OptionError(
-                f"MemorySources: {option} must be None for data in memory, which have "
-                f"no columns, got {getattr(options, option)!r}."
-            )
+    what = "data in memory, which have no columns"
+    refuse_given("MemorySources", what, options, (*COLUMN_OPTIONS, "format"))
 
 
 def _source_of_list(datasets: list[Examples], options: SourceOptions) -> Source:

@@ -11,11 +11,16 @@ from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import OptionError
 
 __all__ = [
+    "COLUMN_OPTIONS",
     "UnusedOptionError",
     "refuse_for_open",
+    "refuse_given",
     "refuse_unused",
     "without_options",
 ]
+
+COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
+"""They choose among the columns of a table."""
 
 # What says how things are stored. All other options are of examples, or harmless.
 _OF_OTHERS = (
@@ -69,6 +74,30 @@ class UnusedOptionError(OptionError):
 def without_options(options: Any, names: Collection[str]) -> dict[str, Any]:
     """Return changes that bring these options back to their defaults."""
     return {name: _default(type(options), name) for name in names}
+
+
+def refuse_given(who: str, what: str, options: Any, names: Collection[str]) -> None:
+    """Refuse options that are given though nothing is to be chosen by them.
+
+    Parameters
+    ----------
+    who, what : str
+        Who refuses them, and the kind of data that they do not go with.
+    options : SourceOptions
+    names : collection of str
+        Those that must be None.
+
+    Raises
+    ------
+    OptionError
+        If one is not.
+    """
+    for name in names:
+        if getattr(options, name) is not None:
+            raise OptionError(
+                f"{who}: {name} must be None for {what}, got "
+                f"{getattr(options, name)!r}."
+            )
 
 
 def refuse_unused(
