@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from daskdl.data.store import is_one_of
-from daskdl_bridge.storage import Location, filesystem, not_found, open_input
+from daskdl_bridge.storage import Location, filesystem, not_found
 
 __all__ = ["open_for_arrow"]
 
@@ -22,9 +22,7 @@ def open_for_arrow(
         If there is no such file.
     """
     fs, path = filesystem(url, storage_options)
-    if not is_one_of(fs, "file"):
-        return open_input(url, storage_options)
     try:
-        return pa.OSFile(path)
+        return pa.OSFile(path) if is_one_of(fs, "file") else fs.open(path, "rb")
     except FileNotFoundError as error:
         raise not_found(fs, path) from error

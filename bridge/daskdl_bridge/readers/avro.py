@@ -160,12 +160,13 @@ def _decoded(
         schema = fastavro.parse_schema(plain)
         for _ in range(block.n_records):
             held.append(fastavro.schemaless_reader(stream, schema, None))
-            if not stream.tell():
+            at = stream.tell()
+            if not at:
                 # As many as there are bytes would be held before those are left.
                 raise ValueError("a record takes no byte")
-            if stream.tell() - start >= _DECODED_BYTES:
+            if at - start >= _DECODED_BYTES:
                 yield held
-                held, start = [], stream.tell()
+                held, start = [], at
     except (
         ArithmeticError,
         EOFError,

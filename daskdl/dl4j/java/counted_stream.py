@@ -44,16 +44,16 @@ class CountedStream:
         CorruptFileError
             If the stream ends before; with name and offset.
         """
-        first = self._ahead[:n_bytes]
+        raw = self._ahead[:n_bytes] or self._stream.read(min(n_bytes, _PIECE_BYTES))
         self._ahead = self._ahead[n_bytes:]
-        # At once, as nearly all are: a file has dozens of short pieces.
-        if not first and n_bytes <= _PIECE_BYTES:
-            first = self._stream.read(n_bytes)
-        pieces = [first]
-        missing = n_bytes - len(first)
-        if not missing:
-            self.offset += n_bytes
-            return first
+        # Nearly all come at once: a file has dozens of short pieces.
+        if len(raw) != n_bytes:
+            raw = self._completed(raw, n_bytes)
+        self.offset += n_bytes
+        return raw
+
+    def _completed(self, first: bytes, n_bytes: int) -> bytes:
+        pieces, missing = [first], n_bytes - len(first)
         while missing:
             piece = self._stream.read(min(missing, _PIECE_BYTES))
             if not piece:
@@ -64,7 +64,6 @@ class CountedStream:
                 )
             pieces.append(piece)
             missing -= len(piece)
-        self.offset += n_bytes
         return b"".join(pieces)
 
     def read(self, n_bytes: int = -1) -> bytes:
