@@ -248,15 +248,15 @@ class FitReport:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FitReport":
         """Return the report whose fields ``dataclasses.asdict`` made plain values."""
-        report = cls(**_with_tuple(values))
+        lists = set(_LISTS.values())
+        others = {name: one for name, one in values.items() if name not in lists}
+        report = cls(**_with_tuple(others))
         if report.staleness is not None:
             report.staleness = Staleness(**values["staleness"])
-        empty = cls()
         for kind, name in _LISTS.items():
             # Checkpoints of earlier versions lack some.
             events = values.get(name, ())
-            holder = type(getattr(empty, name))
-            setattr(report, name, holder(kind(**_with_tuple(one)) for one in events))
+            getattr(report, name).extend(kind(**_with_tuple(one)) for one in events)
         return report
 
 
