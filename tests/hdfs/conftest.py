@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import subprocess
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +43,17 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             patch.setenv(name, value)
         yield cluster
     cluster.stop()
+
+
+@pytest.fixture(params=["hdfs", "webhdfs"])
+def url(hdfs: Any, request: pytest.FixtureRequest) -> str:
+    """URL of a directory that is not there yet, by either protocol."""
+    name = f"daskdl-{uuid.uuid4().hex}"
+    if request.param == "hdfs":
+        return f"{hdfs.uri}/{name}"
+    pytest.importorskip("requests", reason="requests is not installed")
+    active = int(hdfs.command("active"))
+    return f"{hdfs.state['web'][active].replace('http:', 'webhdfs:')}/{name}"
 
 
 def load_minihdfs() -> ModuleType:

@@ -1,7 +1,5 @@
 """Files of many forms, by both protocols of HDFS, are read as from a local disk."""
 
-import uuid
-
 import numpy as np
 import pytest
 
@@ -38,17 +36,6 @@ FORMS = {
         {"features": "_c2", "label": "_c1", "key": "_c0"},
     ),
 }
-
-
-@pytest.fixture(params=["hdfs", "webhdfs"])
-def url(hdfs, request):
-    """A directory that is not there yet."""
-    name = f"forms-{uuid.uuid4().hex}"
-    if request.param == "hdfs":
-        return f"{hdfs.uri}/{name}"
-    pytest.importorskip("requests", reason="requests is not installed")
-    active = int(hdfs.command("active"))
-    return f"{hdfs.state['web'][active].replace('http:', 'webhdfs:')}/{name}"
 
 
 def examples(path, how):

@@ -1,7 +1,5 @@
 """Minibatches of tasks on a real HDFS, by both of its protocols."""
 
-import uuid
-
 import numpy as np
 import pytest
 
@@ -11,16 +9,6 @@ from daskdl_bridge import minibatch_output
 from daskdl_bridge.minibatch_output import MinibatchOutput
 from daskdl_bridge.storage import filesystem
 from tests.unit.bridge.table_files import open_path
-
-
-@pytest.fixture(params=["hdfs", "webhdfs"])
-def url(hdfs, request):
-    name = f"minibatches-{uuid.uuid4().hex}"
-    if request.param == "hdfs":
-        return f"{hdfs.uri}/{name}"
-    pytest.importorskip("requests", reason="requests is not installed")
-    active = int(hdfs.command("active"))
-    return f"{hdfs.state['web'][active].replace('http:', 'webhdfs:')}/{name}"
 
 
 def begun(url, *numbers, overwrite=False):

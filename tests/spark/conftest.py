@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import Client, LocalCluster
 
 from tests.hdfs.conftest import hdfs  # noqa: F401 - a fixture
-from tests.spark.places import client_options
+from tests.spark.places import SESSION, client_options
 
 
 @pytest.fixture(scope="session")
@@ -20,15 +21,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if shutil.which("java") is None:
         pytest.skip("Spark needs java on the PATH")
     options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
+        **SESSION,
         "spark.sql.shuffle.partitions": "4",
-        "spark.sql.session.timeZone": "UTC",
-        # Also when another test has pointed HADOOP_CONF_DIR to a mini HDFS before.
-        "spark.hadoop.fs.defaultFS": "file:///",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     with pytest.MonkeyPatch.context() as patch:
@@ -52,3 +46,14 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, spark: Any) -> str:
     for name, value in client_options(mini).items():
         configuration.set(name, value)
     return f"{mini.uri}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """A client of a Dask cluster of two workers."""
+    options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    with (
+        LocalCluster(n_workers=2, host="127.0.0.1", **options) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

@@ -12,6 +12,18 @@ import pytest
 
 PLACES = ["local", "hdfs"]
 
+SESSION = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.session.timeZone": "UTC",
+    # Paths are of this machine, also where HADOOP_CONF_DIR names a mini HDFS.
+    "spark.hadoop.fs.defaultFS": "file:///",
+}
+"""Options of every session of Spark in these tests."""
+
 
 def root_at(place: str, request: pytest.FixtureRequest, folder: Path) -> str:
     """Return the URL of a directory that is not there yet."""

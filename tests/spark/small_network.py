@@ -24,3 +24,15 @@ def small_network(width, **output):
             daskdl.Output(**(output or {"n_out": 2, "loss": "mcxent"})),
         ],
     )
+
+
+def small_recurrent_network(width):
+    """Return the configuration of one for series of `width` features, two classes."""
+    return daskdl.MultiLayerConfiguration(
+        seed=1,
+        input=daskdl.Recurrent(size=width),
+        layers=[
+            daskdl.LastTimeStep(layer=daskdl.SimpleRnn(n_out=4)),
+            daskdl.Output(n_out=2, loss="mcxent"),
+        ],
+    )

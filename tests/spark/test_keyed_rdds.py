@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 
 import daskdl
 from daskdl.data.dataset import DataSet
-from tests.spark.small_network import WIDTH, small_arrays, small_network
+from tests.spark.small_network import (
+    WIDTH,
+    small_arrays,
+    small_network,
+    small_recurrent_network,
+)
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -15,16 +19,6 @@ pytestmark = [
 ]
 
 APPROACHES = ["export", "direct"]
-
-
-@pytest.fixture(scope="module")
-def client():
-    options = {"threads_per_worker": 1, "dashboard_address": None}
-    with (
-        LocalCluster(n_workers=2, host="127.0.0.1", **options) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -92,15 +86,7 @@ def test_pairs_are_written_in_the_format_that_is_asked_for(
 
 @pytest.mark.parametrize("approach", APPROACHES)
 def test_series_are_written_with_their_masks_heeded(spark, client, approach, tmp_path):
-    configuration = daskdl.MultiLayerConfiguration(
-        seed=1,
-        input=daskdl.Recurrent(size=3),
-        layers=[
-            daskdl.LastTimeStep(layer=daskdl.SimpleRnn(n_out=4)),
-            daskdl.Output(n_out=2, loss="mcxent"),
-        ],
-    )
-    front = daskdl.DaskMultiLayer(client, configuration)
+    front = daskdl.DaskMultiLayer(client, small_recurrent_network(3))
     series = np.random.default_rng(5).normal(size=(12, 3, 6)).astype(np.float32)
     masks = (np.arange(6) <= np.arange(12)[:, None] % 6).astype(np.float32)
     triples = list(zip(range(12), series, masks, strict=True))

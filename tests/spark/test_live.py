@@ -4,23 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 
 import daskdl
 from daskdl.data.dataset import DataSet
 from tests.spark.small_network import ROWS, WIDTH, small_arrays, small_network
 
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture(scope="module")
-def client():
-    options = {"threads_per_worker": 1, "dashboard_address": None}
-    with (
-        LocalCluster(n_workers=2, host="127.0.0.1", **options) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="module")

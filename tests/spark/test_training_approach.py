@@ -10,7 +10,13 @@ import daskdl
 from daskdl.data.dataset import DataSet
 from daskdl_bridge.spark import direct_inbox
 from daskdl_bridge.spark.direct import direct
-from tests.spark.small_network import ROWS, WIDTH, small_arrays, small_network
+from tests.spark.small_network import (
+    ROWS,
+    WIDTH,
+    small_arrays,
+    small_network,
+    small_recurrent_network,
+)
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -244,15 +250,7 @@ def test_rows_of_an_rdd_may_hold_series(spark, client, rng, tmp_path, approach):
         Row(x=rng.normal(size=(2 + i % 4, 3)).tolist(), label=i % 2) for i in range(24)
     ]
     rdd = spark.sparkContext.parallelize(rows, 3)
-    configuration = daskdl.MultiLayerConfiguration(
-        seed=1,
-        input=daskdl.Recurrent(size=3),
-        layers=[
-            daskdl.LastTimeStep(layer=daskdl.SimpleRnn(n_out=4)),
-            daskdl.Output(n_out=2, loss="mcxent"),
-        ],
-    )
-    front = daskdl.DaskMultiLayer(client, configuration)
+    front = daskdl.DaskMultiLayer(client, small_recurrent_network(3))
     how = {"features": "x", "align": "end", "rdd_training_approach": approach}
     how["export_directory"] = str(tmp_path)
     front.fit(rdd, **how, batch_size=8, listeners=[])

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.spark.places import SESSION
 from tests.unit.bridge.test_tfrecord import example
 
 N_ROWS = 60
@@ -69,16 +70,7 @@ def main(root: str, *packages: str) -> None:
 def _session(packages: tuple[str, ...]) -> Any:
     from pyspark.sql import SparkSession
 
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.sql.session.timeZone": "UTC",
-        # Paths are of this machine, also where HADOOP_CONF_DIR says otherwise.
-        "spark.hadoop.fs.defaultFS": "file:///",
-    }
+    options = dict(SESSION)
     if packages:
         options["spark.jars.packages"] = ",".join(packages)
     return SparkSession.builder.master("local[2]").config(map=options).getOrCreate()

@@ -19,6 +19,7 @@ from daskdl_bridge.spark.block_source import open_blocks
 from daskdl_bridge.spark.export import Export
 from daskdl_bridge.spark.sources import SparkSources
 from tests.unit.bridge.table_files import write_parquet
+from tests.unit.bridge.uneven_rows import UNEVEN, check_uneven_rows
 
 SCHEMA = pa.schema({"keys": pa.list_(pa.binary()), "arrays": pa.binary()})
 
@@ -169,20 +170,8 @@ def test_a_partition_joins_its_blocks(opened, rng):
 
 
 def test_an_exported_table_heeds_what_tables_do(tmp_path):
-    columns = {"x": [[1.0], None, [2.0, 3.0]], "id": [1, 2, 3], "s": list("abc")}
-    url = write_parquet(tmp_path / "x.parquet", columns)
-    options = SourceOptions(
-        features="x",
-        key="id",
-        keep="s",
-        align="end",
-        handle_invalid="skip",
-        require_labels=False,
-    )
-    source = SparkSources().open(Export(url, "DataFrame", "columns", {}), options)
-    (rows,) = source.partitions[0].load_rows()
-    assert (rows.keys.tolist(), rows.skipped) == ([1, 3], 1)
-    assert rows.columns["s"].to_pylist() == ["a", "c"]
+    url = write_parquet(tmp_path / "x.parquet", UNEVEN)
+    check_uneven_rows(SparkSources(), Export(url, "DataFrame", "columns", {}))
 
 
 @pytest.mark.parametrize("option", ["align", "handle_invalid"])

@@ -10,6 +10,7 @@ from daskdl_bridge.spark.export import Export
 from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
 from daskdl_bridge.spark.sources import SparkSources
 from tests.unit.bridge.table_files import write_parquet
+from tests.unit.bridge.uneven_rows import UNEVEN, check_uneven_rows
 
 
 class RDD:
@@ -37,25 +38,13 @@ class Row(tuple):
 @pytest.fixture
 def exports(tmp_path, monkeypatch):
     """Return what Spark writes of any RDD of rows."""
-    columns = {"x": [[1.0], None, [2.0, 3.0]], "id": [1, 2, 3], "s": list("abc")}
-    there = Export(write_parquet(tmp_path / "x.parquet", columns), "RDD of rows")
+    there = Export(write_parquet(tmp_path / "x.parquet", UNEVEN), "RDD of rows")
     monkeypatch.setattr(opening, "exported", lambda *_: there)
 
 
 @pytest.mark.usefixtures("exports")
 def test_an_rdd_of_rows_heeds_what_tables_do():
-    options = SourceOptions(
-        features="x",
-        key="id",
-        keep="s",
-        align="end",
-        handle_invalid="skip",
-        require_labels=False,
-    )
-    source = SparkSources().open(RDD(Row()), options)
-    (rows,) = source.partitions[0].load_rows()
-    assert (rows.keys.tolist(), rows.skipped) == ([1, 3], 1)
-    assert rows.columns["s"].to_pylist() == ["a", "c"]
+    check_uneven_rows(SparkSources(), RDD(Row()))
 
 
 OPTIONS = {"align": "end", "handle_invalid": "skip", "keep": "s"}
