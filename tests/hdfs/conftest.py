@@ -1,5 +1,6 @@
 """One real HDFS for all tests of this folder: two NameNodes, three DataNodes."""
 
+import getpass
 import importlib.util
 import os
 import subprocess
@@ -10,6 +11,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.hdfs.httpfs.gateway import httpfs
 
 # The test bed lies beside the repository; a fresh checkout has none.
 TESTBED = Path(
@@ -28,11 +31,17 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """
     pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
     minihdfs = load_minihdfs()
+    # A gateway speaks for others.
+    proxy = f"hadoop.proxyuser.{getpass.getuser()}"
     cluster = minihdfs.MiniHDFS(
         tmp_path_factory.mktemp("hdfs"),
         ha=True,
         datanodes=3,
-        conf={"dfs.blocksize": BLOCK_BYTES},
+        conf={
+            "dfs.blocksize": BLOCK_BYTES,
+            f"{proxy}.hosts": "*",
+            f"{proxy}.groups": "*",
+        },
     )
     try:
         cluster.start()
@@ -45,15 +54,30 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     cluster.stop()
 
 
+@pytest.fixture(scope="session")
+def gateway(hdfs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start an HttpFS before the HDFS, and return its URL."""
+    folder = tmp_path_factory.mktemp("httpfs")
+    with httpfs(folder, hdfs.conf_dir, hdfs.state["hadoop"]) as root:
+        yield root
+
+
 @pytest.fixture(params=["hdfs", "webhdfs"])
 def url(hdfs: Any, request: pytest.FixtureRequest) -> str:
     """URL of a directory that is not there yet, by either protocol."""
     name = f"daskdl-{uuid.uuid4().hex}"
     if request.param == "hdfs":
         return f"{hdfs.uri}/{name}"
+    return f"{web_server(hdfs)}/{name}"
+
+
+def web_server(hdfs: Any, namenode: int | None = None) -> str:
+    """Return the URL of a NameNode over HTTP, of the active one by default."""
     pytest.importorskip("requests", reason="requests is not installed")
-    active = int(hdfs.command("active"))
-    return f"{hdfs.state['web'][active].replace('http:', 'webhdfs:')}/{name}"
+    if namenode is None:
+        namenode = int(hdfs.command("active"))
+    server: str = hdfs.state["web"][namenode]
+    return server.replace("http:", "webhdfs:")
 
 
 def load_minihdfs() -> ModuleType:

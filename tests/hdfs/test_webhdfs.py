@@ -1,4 +1,7 @@
-"""A real HDFS over HTTP: read, written, refused, frozen, without a DataNode."""
+"""A real HDFS over HTTP: read, written, refused, frozen, without a DataNode.
+
+By a NameNode's server, and by HttpFS.
+"""
 
 import uuid
 
@@ -16,18 +19,17 @@ from daskdl_bridge.errors import (
 )
 from daskdl_bridge.listing import list_parts
 from daskdl_bridge.storage import filesystem
+from tests.hdfs.conftest import web_server
 from tests.unit.bridge.sample_forms import path_of
 from tests.unit.bridge.table_files import open_path
 
 
-def server(hdfs, namenode):
-    return hdfs.state["web"][namenode].replace("http:", "webhdfs:")
-
-
-@pytest.fixture
-def url(hdfs):
-    """A directory that is not there yet, at the active NameNode."""
-    return f"{server(hdfs, int(hdfs.command('active')))}/web-{uuid.uuid4().hex}"
+@pytest.fixture(params=["namenode", "gateway"])
+def url(hdfs, request):
+    """A directory that is not there yet."""
+    by_gateway = request.param == "gateway"
+    root = request.getfixturevalue("gateway") if by_gateway else web_server(hdfs)
+    return f"{root}/web-{uuid.uuid4().hex}"
 
 
 def put(form, url):
@@ -97,8 +99,8 @@ def test_a_missing_permission_is_told(url):
         fs.makedirs(path)
 
 
-def test_a_standby_namenode_is_told(hdfs, url):
-    standby = server(hdfs, 1 - int(hdfs.command("active")))
+def test_a_standby_namenode_is_told(hdfs):
+    standby = web_server(hdfs, 1 - int(hdfs.command("active")))
     fs, _ = filesystem(standby)
     with pytest.raises(StorageUnreachableError, match=rf"{standby}/: .*are standby"):
         fs.ls("/")
@@ -117,8 +119,13 @@ def test_frozen_servers_give_a_time_out(hdfs, url):
 
 
 @pytest.mark.timeout(180)
-def test_death_of_a_datanode_costs_no_file(hdfs, url, rng):
-    """A NameNode may send to the dead one: the file is written anew."""
+def test_death_of_a_datanode_costs_no_file(hdfs, rng):
+    """A NameNode may send to the dead one: the file is written anew.
+
+    Not by a gateway: it writes as a client of Java, which gives a file up where all
+    three copies are wanted and two DataNodes are left.
+    """
+    url = f"{web_server(hdfs)}/web-{uuid.uuid4().hex}"
     content = rng.bytes(6 << 20)
     tries = []
 
@@ -137,3 +144,14 @@ def test_death_of_a_datanode_costs_no_file(hdfs, url, rng):
     fs, path = filesystem(f"{url}/x")
     # A NameNode may send readers to where the dead one was.
     assert with_retries("reading it", lambda: fs.cat_file(path)) == content
+
+
+@pytest.mark.timeout(180)
+def test_a_gateway_goes_on_with_the_other_namenode(hdfs, gateway, rng):
+    content = rng.bytes(2 << 20)
+    fs, path = filesystem(f"{gateway}/failover-{uuid.uuid4().hex}")
+    fs.pipe_file(path, content)
+    hdfs.command("failover")
+    assert with_retries("reading it", lambda: fs.cat_file(path)) == content
+    with_retries("writing it", lambda: fs.pipe_file(f"{path}-2", content))
+    assert fs.cat_file(f"{path}-2") == content

@@ -10,6 +10,7 @@ from daskdl.data.sinks import open_sink
 from daskdl.errors import OptionError
 from daskdl_bridge.hdfs import connect
 from daskdl_bridge.storage import filesystem
+from tests.hdfs.conftest import web_server
 
 OPTIONS = {"replication": 2, "block_size": 2 << 20}
 
@@ -20,14 +21,14 @@ def status_of(hdfs, path):
     return status.replication, status.blocksize
 
 
-@pytest.fixture(params=["hdfs", "webhdfs"])
+@pytest.fixture(params=["hdfs", "webhdfs", "gateway"])
 def url(hdfs, request):
-    """What is not there yet, by either protocol."""
+    """What is not there yet, by each way to HDFS."""
     name = f"options-{uuid.uuid4().hex}"
-    if request.param == "hdfs":
-        return f"{hdfs.uri}/{name}"
-    active = int(hdfs.command("active"))
-    return f"{hdfs.state['web'][active].replace('http:', 'webhdfs:')}/{name}"
+    if request.param == "gateway":
+        return f"{request.getfixturevalue('gateway')}/{name}"
+    root = hdfs.uri if request.param == "hdfs" else web_server(hdfs)
+    return f"{root}/{name}"
 
 
 def test_a_file_has_what_was_asked_for(hdfs, url, rng):
