@@ -104,7 +104,7 @@ class CsvReader(LineReader):
                     return self._no_rows(columns)
                 names = tuple(safe_names(header))
                 check_exist(columns, names, part.url)
-            if not text.data:
+            if text.is_empty:
                 return self._no_rows(columns)
             return self._table(text, names, columns, part, first_row, options)
 
@@ -131,8 +131,8 @@ class CsvReader(LineReader):
         how = text.parse_options(len(names))
         if how is not None:
             try:
-                size = _block_bytes(text.data)
-                return self._parsed(text.data, how, names, columns, options, size)
+                size = _block_bytes(text)
+                return self._parsed(text.buffer(), how, names, columns, options, size)
             except pa.ArrowInvalid:
                 # The other way skips lines of blanks, and names the row.
                 pass
@@ -153,7 +153,8 @@ class CsvReader(LineReader):
         try:
             # In one block: pyarrow refuses a row that is longer than one.
             size = min(max(len(data), _BLOCK_BYTES), _MOST_BLOCK_BYTES)
-            return self._parsed(data, _REWRITTEN, columns, columns, options, size)
+            rows = pa.py_buffer(data)
+            return self._parsed(rows, _REWRITTEN, columns, columns, options, size)
         except pa.ArrowInvalid as error:
             places = dict(zip(columns, indices, strict=True))
             self._explain(text.rows(), places, part, first_row, options)
@@ -162,7 +163,7 @@ class CsvReader(LineReader):
 
     def _parsed(
         self,
-        data: bytes,
+        rows: pa.Buffer,
         how: pacsv.ParseOptions,
         names: Sequence[str],
         columns: list[str],
@@ -171,7 +172,7 @@ class CsvReader(LineReader):
     ) -> Any:
         nothing = not options.null_value and not options.empty_value
         table = _read_csv(
-            pa.BufferReader(data),
+            pa.BufferReader(rows),
             pacsv.ReadOptions(column_names=list(names), block_size=block_bytes),
             how,
             pacsv.ConvertOptions(
@@ -259,9 +260,9 @@ def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummar
     )
 
 
-def _block_bytes(data: bytes) -> int:
-    first_line = data.find(b"\n") + 1
-    return min(max(_BLOCK_BYTES, _BLOCK_ROWS * first_line), _MOST_BLOCK_BYTES)
+def _block_bytes(text: CsvText) -> int:
+    rows_bytes = _BLOCK_ROWS * text.first_line_bytes()
+    return min(max(_BLOCK_BYTES, rows_bytes), _MOST_BLOCK_BYTES)
 
 
 def _text_columns(columns: ExampleColumns) -> frozenset[str]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
+import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from daskdl.data.sources.source import SourceOptions
@@ -55,6 +56,8 @@ class CsvText:
         What a cell holds that is null.
     multi_line : bool
         Whether cells may span lines.
+    start : int
+        Offset in the data of the first row, behind a header.
     """
 
     data: bytes
@@ -62,6 +65,7 @@ class CsvText:
     comment: str | None
     null_value: str
     multi_line: bool
+    start: int = 0
 
     @classmethod
     def of(
@@ -107,11 +111,24 @@ class CsvText:
         for row, _ in self._ended_rows():
             yield [None if cell == self.null_value else cell for cell in row]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left."""
+        return self.start == len(self.data)
+
     def header_and_rest(self) -> tuple[Row, "CsvText"]:
         """Return the first row, empty if there is none, and the text behind it."""
         for row, end in self._ended_rows():
-            return row, replace(self, data=self.data[end:])
+            return row, replace(self, start=end)
         return [], self
+
+    def buffer(self) -> pa.Buffer:
+        """Return the bytes of its rows; they are not copied."""
+        return pa.py_buffer(self.data).slice(self.start)
+
+    def first_line_bytes(self) -> int:
+        """Return how long the first line is, 0 if it is the last."""
+        return max(0, self.data.find(b"\n", self.start) + 1 - self.start)
 
     def count(self) -> int:
         """Return the number of rows of text whose lines are rows, or none."""
@@ -127,16 +144,17 @@ class CsvText:
         if len(dialect.delimiter.encode()) > 1:
             return None
         if self.multi_line:
-            if self.comment or b"\r" in self.data:
+            if self.comment or self._has(b"\r"):
                 return None
         elif self._may_take_blanks_for_a_row(n_columns):
             return None
         how = {"delimiter": dialect.delimiter, "newlines_in_values": self.multi_line}
-        if self._quote not in self.data:
+        if not self._has(self._quote):
             return pacsv.ParseOptions(quote_char=False, escape_char=False, **how)
         if dialect.trims:
             return None
-        quoting = quoting_in_agreement(self.data, dialect, may_span=self.multi_line)
+        rows = self.data[self.start :]
+        quoting = quoting_in_agreement(rows, dialect, may_span=self.multi_line)
         return None if quoting is None else pacsv.ParseOptions(**how, **quoting)
 
     def rewritten(self, n_columns: int, columns: Sequence[int]) -> bytes:
@@ -158,16 +176,19 @@ class CsvText:
     def _quote(self) -> bytes:
         return (self.dialect.quote or "\0").encode()
 
+    def _has(self, sign: bytes) -> bool:
+        return self.data.find(sign, self.start) >= 0
+
     def _ended_rows(self) -> Iterator[tuple[Row, int]]:
         """Yield rows and the offset in the data at which the next one begins."""
         if not self.multi_line:
-            for found in _LINE.finditer(self.data):
+            for found in _LINE.finditer(self.data, self.start):
                 line = found[1].decode()
                 if line.strip(BLANKS):
                     yield self.dialect.row(line), found.end()
             return
-        text = self.data.decode()
-        at = end_bytes = 0
+        text = self.data[self.start :].decode()
+        at, end_bytes = 0, self.start
         for row, end in self.dialect.rows(text, self.comment):
             end_bytes += len(text[at:end].encode())
             at = end
@@ -196,7 +217,7 @@ class CsvText:
 
     def _may_take_blanks_for_a_row(self, n_columns: int) -> bool:
         has_cells = n_columns == 1 or self.dialect.delimiter in BLANKS
-        return has_cells and _LINE_OF_BLANKS.search(self.data) is not None
+        return has_cells and _LINE_OF_BLANKS.search(self.data, self.start) is not None
 
 
 def _with_line_feeds(data: bytes) -> bytes:
