@@ -23,6 +23,8 @@ from daskdl.data.sources.unused_options import (
     refuse_unused,
 )
 from daskdl.errors import ColumnError, DataError
+from daskdl_bridge import element_blocks
+from daskdl_bridge.element_kinds import ElementKind, kind_of_element
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.block_examples import as_in_memory, examples_of_block
 from daskdl_bridge.readers.columns import check_types, resolve_columns
@@ -31,8 +33,6 @@ from daskdl_bridge.readers.held_columns import held_column
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.pickle_rows import array_of_pickled
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
-from daskdl_bridge.spark import rdd_blocks
-from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_element
 
 __all__ = ["BagPartition", "DaskBagSources"]
 
@@ -178,12 +178,12 @@ def _blocks(
         raise DataError(str(error)) from error
 
 
-_READERS: Mapping[RddKind, _Read] = MappingProxyType(
+_READERS: Mapping[ElementKind, _Read] = MappingProxyType(
     {
-        RddKind.DATASETS: _datasets,
-        RddKind.KEYED_DATASETS: _datasets,
-        RddKind.EXAMPLES: partial(_blocks, rdd_blocks.blocks_of_examples),
-        RddKind.PAIRS: partial(_blocks, rdd_blocks.blocks_of_pairs),
+        ElementKind.DATASETS: _datasets,
+        ElementKind.KEYED_DATASETS: _datasets,
+        ElementKind.EXAMPLES: partial(_blocks, element_blocks.blocks_of_examples),
+        ElementKind.PAIRS: partial(_blocks, element_blocks.blocks_of_pairs),
     }
 )
 

@@ -24,7 +24,7 @@ def examples_of_block(
     ----------
     keys : list of length rows, or None
     arrays : mapping of str to ndarray of shape (rows, ...)
-        As :mod:`daskdl_bridge.spark.rdd_blocks` names them.
+        As :mod:`daskdl_bridge.element_blocks` names them.
     options : SourceOptions
 
     Raises

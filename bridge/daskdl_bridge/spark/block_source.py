@@ -16,12 +16,12 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import DataError
+from daskdl_bridge.element_kinds import Keys
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part, list_parts
 from daskdl_bridge.readers.block_examples import examples_of_block
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.spark.pickled_keys import unpickled_keys
-from daskdl_bridge.spark.rdd_kinds import Keys
 from daskdl_bridge.storage import open_input
 
 __all__ = ["BlockPartition", "BlockReader", "open_blocks"]
@@ -35,7 +35,7 @@ def open_blocks(
     minibatches: bool,
     keys: Keys | None = None,
 ) -> Source:
-    """Open blocks that Spark wrote, by :mod:`daskdl_bridge.spark.rdd_blocks`.
+    """Open blocks that Spark wrote, by :mod:`daskdl_bridge.element_blocks`.
 
     Parameters
     ----------

@@ -18,7 +18,8 @@ from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.option_types import with_checked_types
-from daskdl_bridge.spark import rdd_blocks
+from daskdl_bridge import element_blocks
+from daskdl_bridge.element_kinds import ElementKind, Keys
 from daskdl_bridge.spark.direct_pieces import Spill
 from daskdl_bridge.spark.direct_session import Session
 from daskdl_bridge.spark.direct_source import (
@@ -33,7 +34,7 @@ from daskdl_bridge.spark.directory import (
 )
 from daskdl_bridge.spark.export import carry_by_value, chosen_columns
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
-from daskdl_bridge.spark.rdd_kinds import Form, Keys, RddKind, blocks_of, kind_of_rdd
+from daskdl_bridge.spark.rdd_kinds import Form, blocks_of, kind_of_rdd
 from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of, setting
 from daskdl_bridge.storage import join_url
@@ -209,10 +210,10 @@ def _sent(
         return frame, None, "columns", "Spark DataFrame"
     kind = kind_of_rdd(data)
     name = f"Spark RDD of {kind.value}"
-    if kind is RddKind.ROWS:
+    if kind is ElementKind.ROWS:
         return session.createDataFrame(data), None, "columns", name
     rows_of, form = blocks_of("direct", kind)
-    carry_by_value(rdd_blocks)
+    carry_by_value(element_blocks)
     return data, rows_of, form, name
 
 

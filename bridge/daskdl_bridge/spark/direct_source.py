@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.element_kinds import Keys
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.footers import Footer, settled_columns
@@ -17,7 +18,6 @@ from daskdl_bridge.spark.block_source import BlockPartition, BlockReader
 from daskdl_bridge.spark.direct_inbox import Inbox, naming_lost_inbox, pieces_here
 from daskdl_bridge.spark.direct_pieces import in_one_buffer, table_of
 from daskdl_bridge.spark.direct_sending import Access
-from daskdl_bridge.spark.rdd_kinds import Keys
 from daskdl_bridge.storage import open_input
 
 __all__ = ["Piece", "open_pieces", "open_pieces_of_blocks"]

@@ -17,10 +17,11 @@ from daskdl.data.retries import BROKEN
 from daskdl.data.store import kind_of, remove
 from daskdl.errors import OptionError
 from daskdl.option_types import with_checked_types
-from daskdl_bridge.spark import rdd_blocks
+from daskdl_bridge import element_blocks
+from daskdl_bridge.element_kinds import ElementKind, Keys
 from daskdl_bridge.spark.directory import export_directory
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
-from daskdl_bridge.spark.rdd_kinds import Form, Keys, RddKind, blocks_of, kind_of_rdd
+from daskdl_bridge.spark.rdd_kinds import Form, blocks_of, kind_of_rdd
 from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of
 from daskdl_bridge.storage import filesystem, join_url
@@ -174,12 +175,14 @@ def chosen_columns(who: str, frame: Any, columns: Sequence[str] | None) -> Any:
 def _frame_of_rdd(session: Any, rdd: Any) -> tuple[Any, Form, str]:
     kind = kind_of_rdd(rdd)
     name = f"Spark RDD of {kind.value}"
-    if kind is RddKind.ROWS:
+    if kind is ElementKind.ROWS:
         return session.createDataFrame(rdd), "columns", name
     rows_of, form = blocks_of("export", kind)
     rows = rdd.mapPartitions(rows_of)
-    carry_by_value(rdd_blocks)
-    frame = session.createDataFrame(rows, rdd_blocks.BLOCK_SCHEMA, verifySchema=False)
+    carry_by_value(element_blocks)
+    frame = session.createDataFrame(
+        rows, element_blocks.BLOCK_SCHEMA, verifySchema=False
+    )
     return frame, form, name
 
 

@@ -15,6 +15,7 @@ from daskdl.data.sources.unused_options import (
     without_options,
 )
 from daskdl.errors import OptionError
+from daskdl_bridge.element_kinds import ElementKind
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.source import PathSources
@@ -22,7 +23,7 @@ from daskdl_bridge.spark.block_source import open_blocks
 from daskdl_bridge.spark.direct import DirectData, direct
 from daskdl_bridge.spark.export import Export, exported
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
-from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
+from daskdl_bridge.spark.rdd_kinds import kind_of_rdd
 from daskdl_bridge.spark.returned import ReturnedFrame, ReturnedPairs
 
 __all__ = ["handed_over", "heeds", "opened", "returned"]
@@ -33,7 +34,7 @@ _OF_LIVE = ("rdd_training_approach", "export_directory")
 
 def opened(data: Any, options: SourceOptions) -> Source:
     """Have Spark write the data, and open what it wrote; see `SparkSources.open`."""
-    if is_rdd(data) and kind_of_rdd(data) is RddKind.PATHS:
+    if is_rdd(data) and kind_of_rdd(data) is ElementKind.PATHS:
         return PathSources().open(data.collect(), options)
     _check_options(data, options)
     if options.rdd_training_approach == "direct":
@@ -61,7 +62,7 @@ def opened(data: Any, options: SourceOptions) -> Source:
 def heeds(data: Any) -> tuple[str, ...]:
     """Return the options that a training master gives; see `SparkSources.heeds`."""
     is_live = is_frame(data) or (
-        is_rdd(data) and kind_of_rdd(data) is not RddKind.PATHS
+        is_rdd(data) and kind_of_rdd(data) is not ElementKind.PATHS
     )
     return _OF_LIVE if is_live else ()
 
@@ -87,7 +88,7 @@ def handed_over(
 
 def returned(data: Any, options: SourceOptions) -> ReturnedFrame | ReturnedPairs | None:
     """Return how predictions come back; see `SparkSources.returned`."""
-    is_pairs = is_rdd(data) and kind_of_rdd(data) is RddKind.PAIRS
+    is_pairs = is_rdd(data) and kind_of_rdd(data) is ElementKind.PAIRS
     if not is_frame(data) and not is_pairs:
         return None
     if options.rdd_training_approach == "direct":
@@ -116,7 +117,7 @@ def _heeded(data: Any) -> tuple[str, ...]:
 def _is_table(data: Any) -> bool:
     if isinstance(data, Export | DirectData):
         return data.form == "columns"
-    return is_frame(data) or kind_of_rdd(data) is RddKind.ROWS
+    return is_frame(data) or kind_of_rdd(data) is ElementKind.ROWS
 
 
 def _of_what_is_there(options: SourceOptions) -> SourceOptions:

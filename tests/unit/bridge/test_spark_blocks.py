@@ -14,7 +14,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import DataError, OptionError
-from daskdl_bridge.spark import rdd_blocks
+from daskdl_bridge import element_blocks
 from daskdl_bridge.spark.block_source import open_blocks
 from daskdl_bridge.spark.export import Export
 from daskdl_bridge.spark.sources import SparkSources
@@ -56,7 +56,7 @@ def test_a_dataset_is_a_block_with_its_masks(opened, rng):
         )
         for n in (2, 5, 3, 4)
     ]
-    source = opened(rdd_blocks.rows_of_datasets(datasets), minibatches=True)
+    source = opened(element_blocks.rows_of_datasets(datasets), minibatches=True)
     assert source.minibatches
     assert len(source.partitions) == 2  # three rows a row group
     for block, dataset in zip(blocks_of(source), datasets, strict=True):
@@ -70,7 +70,7 @@ def test_a_multi_dataset_keeps_each_input_and_missing_masks(opened, rng):
         [rng.random((2, 1))],
         features_masks=[None, np.ones((2, 5))],
     )
-    (block,) = blocks_of(opened(rdd_blocks.rows_of_datasets([first])))
+    (block,) = blocks_of(opened(element_blocks.rows_of_datasets([first])))
     pairs = zip(block.features, first.features, strict=True)
     assert all(np.array_equal(*pair) for pair in pairs)
     assert block.features_masks[0] is None
@@ -80,7 +80,9 @@ def test_a_multi_dataset_keeps_each_input_and_missing_masks(opened, rng):
 
 def test_pairs_keep_their_keys_as_bytes_that_nobody_decodes(opened, rng):
     pairs = [((number, "k"), rng.random(3)) for number in range(5)]
-    (block,) = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    (block,) = blocks_of(
+        opened(element_blocks.rows_of_pairs(pairs), require_labels=False)
+    )
     assert [pickle.loads(key) for key in block.keys] == [key for key, _ in pairs]
     assert np.array_equal(block.features, np.stack([x for _, x in pairs]))
 
@@ -93,7 +95,7 @@ PLAIN_KEYS = [
 
 def test_plain_keys_are_told_as_they_were(opened):
     pairs = [(key, [1.0]) for key in PLAIN_KEYS]
-    rows = rdd_blocks.rows_of_pairs(pairs)
+    rows = element_blocks.rows_of_pairs(pairs)
     (partition,) = opened(rows, keys="values", require_labels=False).partitions
     keys = partition.load().keys
     assert partition.told_keys(keys).tolist() == PLAIN_KEYS
@@ -102,14 +104,14 @@ def test_plain_keys_are_told_as_they_were(opened):
 
 def test_numbers_of_numpy_are_told_as_those_of_python(opened):
     pairs = [(np.int64(3), [1.0]), (np.float32(0.5), [1.0])]
-    rows = rdd_blocks.rows_of_pairs(pairs)
+    rows = element_blocks.rows_of_pairs(pairs)
     (partition,) = opened(rows, keys="values", require_labels=False).partitions
     told = partition.told_keys(partition.load().keys)
     assert [type(key) for key in told] == [int, float]
 
 
 def test_what_spark_unpickles_is_stored_as_bytes(opened):
-    rows = rdd_blocks.rows_of_pairs([({1, 2}, [1.0])])
+    rows = element_blocks.rows_of_pairs([({1, 2}, [1.0])])
     (partition,) = opened(rows, keys="pickles", require_labels=False).partitions
     (key,) = partition.stored_keys(partition.load().keys)
     assert pickle.loads(key) == {1, 2}
@@ -119,14 +121,14 @@ def test_what_spark_unpickles_is_stored_as_bytes(opened):
     "key", [{1, 2}, frozenset("a"), [1], {"a": 1}, ("a", [1]), 1j, Fraction(1, 2)]
 )
 def test_keys_that_stand_for_no_value_are_refused(opened, key):
-    rows = rdd_blocks.rows_of_pairs([("first", [1.0]), (key, [1.0])])
+    rows = element_blocks.rows_of_pairs([("first", [1.0]), (key, [1.0])])
     (partition,) = opened(rows, keys="values", require_labels=False).partitions
     with pytest.raises(DataError, match="key 1 must be a number, a text"):
         partition.told_keys(partition.load().keys)
 
 
 def test_elements_without_keys_behind_some_with_are_refused(opened):
-    rows = rdd_blocks.rows_of_datasets([DataSet(np.ones((2, 3)))])
+    rows = element_blocks.rows_of_datasets([DataSet(np.ones((2, 3)))])
     (partition,) = opened(rows, keys="values", require_labels=False).partitions
     with pytest.raises(DataError, match="all elements of an RDD must have keys"):
         partition.stored_keys(partition.load().keys)
@@ -137,7 +139,9 @@ def test_examples_of_other_shapes_begin_another_block(opened, rng):
     pairs = [
         (number, rng.random((3, n)), np.ones(n)) for number, n in enumerate(lengths)
     ]
-    blocks = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    blocks = blocks_of(
+        opened(element_blocks.rows_of_pairs(pairs), require_labels=False)
+    )
     shapes = [block.features.shape for block in blocks]
     assert shapes == [(2, 3, 2), (1, 3, 5), (1, 3, 2)]
     assert [block.features_mask.shape for block in blocks] == [(2, 2), (1, 5), (1, 2)]
@@ -145,26 +149,30 @@ def test_examples_of_other_shapes_begin_another_block(opened, rng):
 
 def test_several_inputs_come_as_a_tuple(opened, rng):
     pairs = [(number, (rng.random(2), rng.random(3))) for number in range(4)]
-    (block,) = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    (block,) = blocks_of(
+        opened(element_blocks.rows_of_pairs(pairs), require_labels=False)
+    )
     assert isinstance(block, MultiDataSet)
     assert [array.shape for array in block.features] == [(4, 2), (4, 3)]
 
 
 def test_class_numbers_become_rows(opened, rng):
     examples = [(rng.random(2), number % 3) for number in range(6)]
-    (block,) = blocks_of(opened(rdd_blocks.rows_of_examples(examples), n_classes=3))
+    (block,) = blocks_of(opened(element_blocks.rows_of_examples(examples), n_classes=3))
     assert np.array_equal(block.labels, np.eye(3)[[0, 1, 2, 0, 1, 2]])
 
 
 def test_a_block_is_bounded(opened):
     pairs = [(number, np.zeros(1 << 18)) for number in range(5)]  # 2 MiB each
-    blocks = blocks_of(opened(rdd_blocks.rows_of_pairs(pairs), require_labels=False))
+    blocks = blocks_of(
+        opened(element_blocks.rows_of_pairs(pairs), require_labels=False)
+    )
     assert [len(block.features) for block in blocks] == [2, 2, 1]
 
 
 def test_a_partition_joins_its_blocks(opened, rng):
     features = [rng.random((2, 3)), rng.random((4, 3))]
-    rows = rdd_blocks.rows_of_datasets([DataSet(one) for one in features])
+    rows = element_blocks.rows_of_datasets([DataSet(one) for one in features])
     (partition,) = opened(rows, require_labels=False).partitions
     assert np.array_equal(partition.load().features, np.concatenate(features))
 
@@ -196,12 +204,12 @@ def test_a_pair_that_cannot_be_used_is_named_by_its_key(features, must):
     with pytest.raises(
         ValueError, match=f"features of the key 'row 7' must be .*{must}"
     ):
-        list(rdd_blocks.rows_of_pairs(pairs))
+        list(element_blocks.rows_of_pairs(pairs))
 
 
 def test_what_a_mask_drops_may_be_anything():
     pairs = [("a", [1.0, float("nan")], [1, 0])]
-    assert len(list(rdd_blocks.rows_of_pairs(pairs))) == 1
+    assert len(list(element_blocks.rows_of_pairs(pairs))) == 1
 
 
 @pytest.mark.parametrize(
@@ -217,4 +225,4 @@ def test_what_a_mask_drops_may_be_anything():
 )
 def test_an_example_that_cannot_be_used_is_shown(element, message):
     with pytest.raises(ValueError, match=message):
-        list(rdd_blocks.rows_of_examples([element]))
+        list(element_blocks.rows_of_examples([element]))

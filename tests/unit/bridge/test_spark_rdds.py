@@ -5,9 +5,10 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
+from daskdl_bridge.element_kinds import ElementKind
 from daskdl_bridge.spark import opening
 from daskdl_bridge.spark.export import Export
-from daskdl_bridge.spark.rdd_kinds import RddKind, kind_of_rdd
+from daskdl_bridge.spark.rdd_kinds import kind_of_rdd
 from daskdl_bridge.spark.sources import SparkSources
 from tests.unit.bridge.table_files import write_parquet
 from tests.unit.bridge.uneven_rows import UNEVEN, check_uneven_rows
@@ -77,5 +78,9 @@ def test_an_rdd_of_paths_takes_the_options_of_files(tmp_path):
 def test_keys_of_an_rdd_are_told_by_its_first_element():
     plain, keyed = DataSet([[1.0]]), DataSet([[1.0]], keys=["k"])
     kinds = [kind_of_rdd(RDD(element)) for element in (plain, keyed, ("k", [1.0]))]
-    assert kinds == [RddKind.DATASETS, RddKind.KEYED_DATASETS, RddKind.PAIRS]
+    assert kinds == [
+        ElementKind.DATASETS,
+        ElementKind.KEYED_DATASETS,
+        ElementKind.PAIRS,
+    ]
     assert [kind.keys for kind in kinds] == [None, "values", "values"]
