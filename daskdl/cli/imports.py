@@ -65,9 +65,11 @@ def _import_file(path: str, who: str) -> None:
         raise OptionError(f"{who}: must name files of this machine, got {path!r}.")
     name = os.path.basename(path).removesuffix(".py")
     known = sys.modules.get(name)
-    if known is not None and getattr(known, "__file__", None) == path:
+    if known is not None and _is_file(getattr(known, "__file__", None), path):
         return
-    if known is not None or importlib.util.find_spec(name) is not None:
+    # That Python finds it under its name, as in the current directory, hides nothing.
+    found = None if known is not None else importlib.util.find_spec(name)
+    if known is not None or (found is not None and not _is_file(found.origin, path)):
         raise OptionError(
             f"{who}: must name files that hide no module, got {path!r}, which would "
             f"hide {name!r}. Rename it."
@@ -82,3 +84,7 @@ def _import_file(path: str, who: str) -> None:
     except BaseException:
         del sys.modules[name]
         raise
+
+
+def _is_file(found: str | None, path: str) -> bool:
+    return found is not None and os.path.exists(found) and os.path.samefile(found, path)

@@ -34,10 +34,8 @@ from daskdl.cluster.started_workers import (
 )
 from daskdl.cluster.versions import check_versions
 from daskdl.errors import (
-    ClusterError,
     OptionError,
     SchedulerUnreachableError,
-    WorkerLostError,
 )
 
 __all__ = ["ClusterOptions", "connect"]
@@ -178,8 +176,9 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
 @contextlib.contextmanager
 def _remote(options: ClusterOptions, *, needs_all: bool) -> Iterator[Client]:
     with _join(options) as client:
-        _await_workers(client, options)
-        versions = _versions(client, options)
+        n_workers = options.workers or 1
+        with enough_workers(client, n_workers, None, options.start_timeout_s):
+            versions = _versions(client, options)
         if not needs_all:
             workers = versions["workers"]
             able = {a: w for a, w in workers.items() if w["packages"].get("daskdl")}
@@ -283,22 +282,6 @@ async def _knock(options: ClusterOptions, arguments: dict[str, Any]) -> None:
         # open_comm limits the connection, but waits for the handshake without end.
         raise OSError("something listens there, but it does not answer") from error
     await comm.close()
-
-
-def _await_workers(client: Client, options: ClusterOptions) -> None:
-    wanted = options.workers or 1
-    limit_s = options.start_timeout_s
-    try:
-        with enough_workers(client, wanted, None, limit_s):
-            return
-    except (OptionError, WorkerLostError) as error:
-        # Not scheduler_info(): from 2025.4 to 2026.3 it lists at most five workers.
-        found = len(client.nthreads())
-        raise ClusterError(
-            f"connect: the cluster at {options.scheduler} must have at least {wanted} "
-            f"worker{'s' if wanted > 1 else ''} within {limit_s:g} s, got {found}. "
-            f"Start them with `dask worker {options.scheduler}`."
-        ) from error
 
 
 @contextlib.contextmanager

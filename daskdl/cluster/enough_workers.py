@@ -21,6 +21,7 @@ from daskdl.cluster.missing_workers import start_missing_again
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.cluster.worker_wait import WorkerWait
+from daskdl.errors import WorkerLostError
 
 LOOK_EVERY_S = 0.2
 # A resource that no worker has.
@@ -51,7 +52,7 @@ def enough_workers(
     Raises
     ------
     WorkerLostError
-        When there is no worker at all in time.
+        When as many did not come in time.
     OptionError
         When the cluster does not have what was asked for.
     """
@@ -61,7 +62,7 @@ def enough_workers(
         return
     # Until the block ends: an adaptive cluster takes back what has nothing to do.
     with asked_for(client, selection.n_wanted) as ask_again:
-        _wait(client, selection, timeout_s, ask_again)
+        _wait(client, selection, timeout_s, ask_again, needs=bool(resources))
         yield
 
 
@@ -70,6 +71,8 @@ def _wait(
     selection: WorkerSelection,
     timeout_s: float,
     ask_again: Callable[[], None],
+    *,
+    needs: bool,
 ) -> None:
     end_s = time.monotonic() + timeout_s
     wait = WorkerWait(client, selection.n_wanted)
@@ -78,13 +81,29 @@ def _wait(
         # In this order: a worker that comes in between is found.
         there = client.nthreads()
         found = selection.suitable()
-        if now > end_s or (there and not found):
+        is_over = now > end_s
+        if (there and not found) or (is_over and there and needs):
             selection.check(found, found, {})
             return
+        if is_over:
+            raise _too_few(client, selection.n_wanted, len(found), timeout_s)
         if wait.look(len(found), now, end_s):
             ask_again()
         time.sleep(LOOK_EVERY_S)
     wait.end(len(selection.suitable()))
+
+
+def _too_few(
+    client: Client, wanted: int, found: int, timeout_s: float
+) -> WorkerLostError:
+    address = "" if client.scheduler is None else client.scheduler.address
+    where = f" at {address}" if address else ""
+    start = f"Start them with `dask worker {address}`" if address else "Start them"
+    fewer = ", or ask for fewer" if found else ""
+    return WorkerLostError(
+        f"Cluster{where}: must have at least {wanted} worker{'s' if wanted > 1 else ''}"
+        f" within {timeout_s:g} s, got {found}. {start}{fewer}."
+    )
 
 
 @contextmanager

@@ -277,9 +277,7 @@ async def _able(
 ) -> list[str]:
     """Return the workers that have the same daskdl; leave out the others."""
     probed = await probe_each(client, addresses, ANSWER_TIMEOUT_S, on_waiting)
-    late = dict.fromkeys(probed.silent, f"no answer in {ANSWER_TIMEOUT_S:g} s")
-    wrong = {**probed.wrong, **late}
-    for address, found in sorted(wrong.items()):
+    for address, found in sorted(probed.wrong.items()):
         logger.warning(
             "%s: worker %s must have the Python and the daskdl of the client, got: %s. "
             "It is left out.",
@@ -287,8 +285,12 @@ async def _able(
             address,
             found,
         )
+    for address in sorted(probed.silent):
+        logger.warning(
+            "%s: worker %s must answer, it did not. It is left out.", who, address
+        )
     # Not |=, which makes a new set of a set and the keys of a dict.
-    left_out.update(wrong)
+    left_out.update(probed.wrong, probed.silent)
     return sorted(probed.able)
 
 

@@ -6,6 +6,7 @@ something else to another Python, so that is asked first, by a function that eve
 Python has under the same name.
 """
 
+import asyncio
 import importlib.metadata
 import platform
 from collections.abc import Callable, Iterable
@@ -13,9 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskdl.cluster.bus.protocol import PLUGIN_NAME
-from daskdl.cluster.calls import OnWaiting, call_each
+from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, call_each
+from daskdl.cluster.silent_workers import LOOKS, SilentWorkers, heartbeats
 
 UNKNOWN = "unknown"
+# Whoever was silent for so long before it is asked is not waited for.
+LONG_SILENCE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Probed:
     wrong : dict of str to str
         Who has not, and in words what instead.
     silent : frozenset of str
-        Who is there and did not answer in time.
+        Who is there and did not answer in time, or was silent long before.
     """
 
     able: frozenset[str]
@@ -94,9 +98,9 @@ async def probe_each(
     on_waiting : callable, optional
         See :func:`daskdl.cluster.calls.call_each`.
     """
-    able = frozenset(addresses)
+    silent = await _long_silent(client, addresses)
+    able = frozenset(addresses) - silent
     wrong: dict[str, str] = {}
-    silent: frozenset[str] = frozenset()
     for function, judge in (
         (platform.python_version, wrong_python),
         (travelling_probe(), wrong_daskdl),
@@ -110,6 +114,24 @@ async def probe_each(
         silent |= answers.silent
         able = frozenset(answers.values).difference(wrong)
     return Probed(able, wrong, silent)
+
+
+async def _long_silent(client: Any, addresses: Iterable[str]) -> frozenset[str]:
+    """Return workers that are stopped, as the scheduler's heartbeats of them tell.
+
+    They are looked at again and again: a scheduler that was stopped itself has none of
+    anybody when it goes on.
+    """
+    asked, judge = frozenset(addresses), SilentWorkers(LONG_SILENCE_S)
+    silent: list[str] = []
+    for look in range(LOOKS):
+        if look:
+            await asyncio.sleep(LOOK_EVERY_S)
+        beats = await client.run_on_scheduler(heartbeats)
+        if all(beats[one].silence_s <= LONG_SILENCE_S for one in asked & beats.keys()):
+            return frozenset()
+        silent = judge.judge(asked, beats)
+    return frozenset(silent)
 
 
 async def probe_scheduler(client: Any) -> str | None:
