@@ -337,6 +337,7 @@ _HOMES = {
         "ScoreIterationListener",
     ),
     "daskdl.nn.fitting.run_checkpoint": ("RunCheckpoint",),
+    "daskdl.parallel.inference": ("ParallelInference",),
     "daskdl.training.local": ("fit",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

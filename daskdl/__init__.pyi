@@ -319,6 +319,7 @@ from daskdl.nn.vertices.stack import (
     SubsetVertex,
     UnstackVertex,
 )
+from daskdl.parallel.inference import ParallelInference
 from daskdl.training.local import fit
 
 __all__ = [
@@ -492,6 +493,7 @@ __all__ = [
     "OutputError",
     "OutputExistsError",
     "PReLU",
+    "ParallelInference",
     "Parameter",
     "ParameterAveragingTrainingMaster",
     "Permute",

@@ -9,8 +9,9 @@ import functools
 import itertools
 import math
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from daskdl.arrays.held_limit import HeldLimit
 
 # Share of the processors that a container may use, and the time it is a share of.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+_of_thread = threading.local()
 
 
 def threads_here() -> int:
@@ -27,9 +30,25 @@ def threads_here() -> int:
     -------
     int
         As many as BLAS has, but not more than the cores that the process is bound to,
-        and than the share of the processors that its container has.
+        and than the share of the processors that its container has. One less inside of
+        :func:`leaving_one_core`.
     """
-    return max(1, int(min([*_blas.free, _cores(), _quota()])))
+    left = 1 if getattr(_of_thread, "leaves_one_core", False) else 0
+    return max(1, int(min([*_blas.free, _cores(), _quota()])) - left)
+
+
+@contextmanager
+def leaving_one_core() -> Generator[None, None, None]:
+    """Let passes of the calling thread leave a core to others, until a block ends.
+
+    For a thread that computes for other threads of its process, which have work, too.
+    """
+    before = getattr(_of_thread, "leaves_one_core", False)
+    _of_thread.leaves_one_core = True
+    try:
+        yield
+    finally:
+        _of_thread.leaves_one_core = before
 
 
 def blas_limited_to(threads: int) -> AbstractContextManager[None]:

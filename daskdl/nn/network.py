@@ -14,16 +14,16 @@ from daskdl.checks import check_type
 from daskdl.data.sources.source import SourceOptions
 from daskdl.dialects import Quirk
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.nn.batches import Arrays, Batch, Given
+from daskdl.nn.batches import Batch, Given
 from daskdl.nn.conf.stored import keeping_outputs
 from daskdl.nn.dialect_differences import differences
-from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.data_kinds import batches_of
 from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import fit_here
 from daskdl.nn.given_in_one import data_in_one, refuse_pair
+from daskdl.nn.inference import Inference
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 from daskdl.nn.predictions import predicted
@@ -219,6 +219,11 @@ class Network(StepNetwork[Conf]):
     def _pretraining(self) -> Pretraining:
         return Pretraining(self, self._program, self._converter)
 
+    @cached_property
+    def inference(self) -> Inference:
+        """What predicts, in steps, for those that do more between them."""
+        return Inference(type(self).__name__, self._converter, self._passes)
+
     def rnn_time_step(
         self, features: Any, *, normalizer: NormalizerChoice = "own"
     ) -> Any:
@@ -295,13 +300,9 @@ class Network(StepNetwork[Conf]):
             If they do not hold real numbers, or one is not finite.
         """
         with self.normalizing(normalizer):
-            arrays = self._converter.unlabelled(features, features_mask)
-            results = self._outputs(arrays)
-            if labels_mask is not None:
-                masks = self._converter.masks_of(results, labels_mask)
-                results = self._program.masked_outputs(results, masks)
-            # New arrays: what layers hold is written anew in the next turn.
-            results = self._converter.to_data_format(results)
+            arrays = self.inference.fitting(features, features_mask)
+            self.inference.check(arrays)
+            results = self.inference.outputs(arrays, labels_mask)
         return results[0] if len(results) == 1 else results
 
     def predict(
@@ -383,7 +384,7 @@ class Network(StepNetwork[Conf]):
         """
         with self.normalizing(normalizer):
             arrays = self._checked(batch, numbers=True)
-            results = self._outputs(arrays)
+            results = self.inference.inside(arrays)
             labels, masks = self._converter.labels(arrays)
             scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
             for each in self._passes.score_examples(labels, masks):
@@ -396,7 +397,7 @@ class Network(StepNetwork[Conf]):
         """Return the score in inference mode, with what regularization adds."""
         with self.normalizing(normalizer):
             arrays = self._checked(batch, numbers=True)
-            self._outputs(arrays)
+            self.inference.inside(arrays)
             # Not the scores of the examples: some losses are of a whole minibatch.
             labels, masks = self._converter.labels(arrays)
             loss = self._passes.loss(labels, masks, averages=self.conf.mini_batch)
@@ -477,7 +478,7 @@ class Network(StepNetwork[Conf]):
             for batch in batches:
                 with self.normalizing(normalizer):
                     arrays = self._converter.checked(batch, numbers=True)
-                    outputs = self._outputs(arrays)
+                    outputs = self.inference.inside(arrays)
                     labels, masks = self._converter.rows_to_count(arrays)
                     mask = self.mask_to_count() if masks[0] is None else masks[0]
                     count_rows(evaluation, labels[0], outputs[0], mask)
@@ -592,9 +593,3 @@ class Network(StepNetwork[Conf]):
         ignores = "evaluation_ignores_features_mask" in self.conf.quirks_of_dialect
         mask = None if ignores else self._passes.loss_mask()
         return None if mask is None else to_host(mask)
-
-    def _outputs(self, arrays: Arrays) -> list[FloatArray]:
-        """Return what is predicted, inside still, but in the units of the data."""
-        with numbers_may_overflow():
-            results = self._passes.outputs(*self._converter.features(arrays))
-        return self._converter.in_units_of_data(results)
