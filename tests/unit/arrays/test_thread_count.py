@@ -9,7 +9,12 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from daskdl.arrays import thread_count
-from daskdl.arrays.thread_count import blas_given, blas_limited_to, threads_here
+from daskdl.arrays.thread_count import (
+    blas_given,
+    blas_limited_to,
+    leaving_one_core,
+    threads_here,
+)
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 needs_cores = pytest.mark.skipif(CORES < 2, reason="needs two cores")
@@ -145,3 +150,26 @@ def test_every_thread_may_limit_blas():
         other.join()
         assert blas_threads() == {2}
     assert found == [{1}]
+
+
+@needs_cores
+def test_a_thread_may_leave_a_core_to_others():
+    with threadpool_limits(limits=2):
+        with leaving_one_core(), leaving_one_core():
+            assert threads_here() == 1
+        assert threads_here() == 2
+
+
+def test_who_leaves_the_only_core_has_it_all_the_same():
+    with threadpool_limits(limits=1), leaving_one_core():
+        assert threads_here() == 1
+
+
+@needs_cores
+def test_other_threads_leave_nothing():
+    found = []
+    with threadpool_limits(limits=2), leaving_one_core():
+        other = threading.Thread(target=lambda: found.append(threads_here()))
+        other.start()
+        other.join()
+    assert found == [2]
