@@ -338,6 +338,7 @@ _HOMES = {
     ),
     "daskdl.nn.fitting.run_checkpoint": ("RunCheckpoint",),
     "daskdl.parallel.inference": ("ParallelInference",),
+    "daskdl.parallel.wrapper": ("ParallelWrapper",),
     "daskdl.training.local": ("fit",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

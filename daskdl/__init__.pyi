@@ -320,6 +320,7 @@ from daskdl.nn.vertices.stack import (
     UnstackVertex,
 )
 from daskdl.parallel.inference import ParallelInference
+from daskdl.parallel.wrapper import ParallelWrapper
 from daskdl.training.local import fit
 
 __all__ = [
@@ -494,6 +495,7 @@ __all__ = [
     "OutputExistsError",
     "PReLU",
     "ParallelInference",
+    "ParallelWrapper",
     "Parameter",
     "ParameterAveragingTrainingMaster",
     "Permute",

@@ -1,0 +1,83 @@
+"""A network that processes of this machine train."""
+
+from multiprocessing import resource_tracker
+
+import numpy as np
+import psutil
+import pytest
+
+from daskdl import (
+    Dense,
+    FeedForward,
+    MultiLayerConfiguration,
+    MultiLayerNetwork,
+    Output,
+    ParallelWrapper,
+)
+from tests.left_processes import left_of
+
+
+def network(**options):
+    return MultiLayerNetwork(
+        MultiLayerConfiguration(
+            seed=3,
+            input=FeedForward(size=6),
+            layers=[
+                Dense(n_out=8, activation="tanh"),
+                Output(n_out=3, loss="mcxent"),
+            ],
+            **{"updater": "sgd", "dtype": "float64", **options},
+        )
+    )
+
+
+@pytest.fixture
+def data(rng):
+    features = rng.standard_normal((96, 6))
+    return features, features[:, :3].argmax(axis=1)
+
+
+def workers():
+    """Return the numbers of the processes that this one has started."""
+    children = psutil.Process().children(recursive=True)
+    return {child.pid for child in children}
+
+
+def test_averaging_every_minibatch_is_one_process_with_larger_ones(data):
+    alone = network().fit(data, batch_size=16, epochs=2)
+    with ParallelWrapper(network(), workers=2) as wrapper:
+        trained = wrapper.fit(data, batch_size=8, epochs=2)
+    assert trained is wrapper.network
+    np.testing.assert_allclose(trained.params, alone.params, rtol=1e-9, atol=1e-12)
+
+
+def test_one_worker_is_one_process(data):
+    alone = network(updater="adam").fit(data, batch_size=8, epochs=2)
+    with ParallelWrapper(network(updater="adam"), workers=1) as wrapper:
+        trained = wrapper.fit(data, batch_size=8, epochs=2)
+    np.testing.assert_array_equal(trained.params, alone.params)
+
+
+def test_shared_gradients_learn_by_the_same_workers_in_every_fit(data):
+    start = network()
+    before = start.compute_score(data)
+    resource_tracker.ensure_running()
+    before_all = workers()
+    with ParallelWrapper(start, workers=2, training_mode="shared_gradients") as wrapper:
+        wrapper.fit(data, batch_size=8, epochs=2)
+        first = workers()
+        wrapper.fit(data, batch_size=8, epochs=2)
+        assert workers() == first
+    assert len(first - before_all) >= 2
+    assert left_of(first - before_all) == []
+    assert start.epoch_count == 4
+    assert start.compute_score(data) < before
+    assert len(start.last_fit.workers) == 2
+
+
+def test_a_closed_wrapper_starts_others(data):
+    wrapper = ParallelWrapper(network(), workers=1)
+    for _ in range(2):
+        with wrapper:
+            wrapper.fit(data, batch_size=32)
+    assert wrapper.network.epoch_count == 2
