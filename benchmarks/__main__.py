@@ -1,13 +1,18 @@
-"""``python -m benchmarks``; with ``learning`` and ``simulate`` nothing is timed."""
+"""``python -m benchmarks``; with ``learning`` and ``simulate`` nothing is timed.
+
+What ``parallel`` measures is threads and processes of its own.
+"""
 
 import sys
 from importlib import import_module
 
-# Each imports daskdl into this process; what is measured runs in others.
-_WORDS = {"learning": "learning", "simulate": "simulation"}
+# Each imports daskdl into this process; what is measured otherwise runs in others.
+_WORDS = {"learning": "learning", "parallel": "parallel", "simulate": "simulation"}
 
-word, *others = sys.argv[1:] or [""]
-if word in _WORDS:
-    import_module(f"benchmarks.{_WORDS[word]}.command").main(others)
-else:
-    import_module("benchmarks.command").main()
+# Workers of a cluster import this module, too.
+if __name__ == "__main__":
+    word, *others = sys.argv[1:] or [""]
+    if word in _WORDS:
+        import_module(f"benchmarks.{_WORDS[word]}.command").main(others)
+    else:
+        import_module("benchmarks.command").main()

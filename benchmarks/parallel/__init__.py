@@ -1,0 +1,1 @@
+"""One machine: threads that ask a network, and processes that train it."""
