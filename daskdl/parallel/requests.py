@@ -208,6 +208,6 @@ def _rows_of(arrays: Sequence[Any]) -> Any:
     NumPy's ``concatenate`` lets others run behind each of them: with 64 callers, 32
     rows of 3 KB took 0.8 to 1.2 ms to be copied. Bytes are joined in one go.
     """
-    data = b"".join([np.ascontiguousarray(array) for array in arrays])
-    first = arrays[0]
-    return np.frombuffer(data, first.dtype).reshape(-1, *first.shape[1:])
+    whole: list[Any] = [np.ascontiguousarray(array) for array in arrays]
+    first = whole[0]
+    return np.frombuffer(b"".join(whole), first.dtype).reshape(-1, *first.shape[1:])
