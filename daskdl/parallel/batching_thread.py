@@ -77,14 +77,24 @@ class BatchingThread:
                 batch = self._queue.take(self._most_rows)
                 if not batch:
                     return
-                cores.take(batch[0].network, is_joined=len(batch) > 1)
-                # To look at numbers lets others run, who would keep the thread from its
-                # work: they are woken behind that.
-                now = answered(batch, last.wake_one)
+                now = self._answered(batch, cores, last)
                 # Else it would hold arrays until the next one comes.
                 del batch
                 last.wake_all()
                 last = now
+
+    def _answered(
+        self, batch: list[Request], cores: "_Cores", last: Answered
+    ) -> Answered:
+        try:
+            cores.take(batch[0].network, is_joined=len(batch) > 1)
+            # To look at numbers lets others run, who would keep the thread from its
+            # work: they are woken behind that.
+            return answered(batch, last.wake_one)
+        except BaseException as error:  # noqa: BLE001 - nobody may wait for ever
+            for request in batch:
+                request.fail(error)
+            return Answered(batch)
 
 
 class _Cores:

@@ -107,7 +107,7 @@ class ParallelInference:
         self._network = _checked(who, network)
         self._is_closed = False
         # Threads do not live on in a fork.
-        self._by_process: dict[int, BatchingThread] = {}
+        self._by_process = {os.getpid(): self._new_thread()}
 
     @property
     def network(self) -> Network[Any]:
@@ -202,9 +202,11 @@ class ParallelInference:
         thread = self._by_process.get(os.getpid())
         if thread is not None:
             return thread
-        made = BatchingThread(type(self).__name__, self._most_rows, self._queue_limit)
         # Of threads that come here at one time all get the same.
-        return self._by_process.setdefault(os.getpid(), made)
+        return self._by_process.setdefault(os.getpid(), self._new_thread())
+
+    def _new_thread(self) -> BatchingThread:
+        return BatchingThread(type(self).__name__, self._most_rows, self._queue_limit)
 
 
 def _checked(who: str, network: Any) -> Network[Any]:

@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,11 +83,15 @@ class Request:
         try:
             self._outputs = _outputs_of(self.network, self.arrays)
         except BaseException as error:  # noqa: BLE001 - it is the caller's
-            self._error = error
+            self.fail(error)
 
     def take(self, outputs: list[FloatArray]) -> None:
         """Answer it with the outputs."""
         self._outputs = outputs
+
+    def fail(self, error: BaseException) -> None:
+        """Answer it with an error."""
+        self._error = error
 
     def wake(self, neighbours: "Answered") -> None:
         """Let the caller go on, who wakes the next of the neighbours."""
@@ -139,32 +144,28 @@ def answered(requests: Sequence[Request], at_work: Callable[[], object]) -> Answ
     at_work : callable
         Called when the thread comes to where others may run beside it.
     """
-    results = _joined(requests, at_work) if len(requests) > 1 else []
-    if not results:
+    if len(requests) == 1 or not _joined(requests, at_work):
         at_work()
         for request in requests:
             request.compute()
-        return Answered(requests)
-    start = 0
-    for request in requests:
-        stop = start + request.rows
-        # Copies: one row must not keep those of all the others in memory.
-        request.take([array[start:stop].copy() for array in results])
-        start = stop
     return Answered(requests)
 
 
-def _joined(
-    requests: Sequence[Request], at_work: Callable[[], object]
-) -> list[FloatArray]:
-    """Return the outputs for all rows; nothing where it cannot be done."""
+def _joined(requests: Sequence[Request], at_work: Callable[[], object]) -> bool:
+    """Answer requests in one pass; return whether it could be done."""
+    ends = list(accumulate(request.rows for request in requests))
     try:
         arrays = _side_by_side([request.arrays for request in requests])
         results = _outputs_of(requests[0].network, arrays, at_work)
-    except Exception:  # noqa: BLE001 - a pass of its own says whose it is
-        return []
-    n_rows = sum(request.rows for request in requests)
-    return results if all(len(array) == n_rows for array in results) else []
+        if any(len(array) != ends[-1] for array in results):
+            return False
+        for request, end in zip(requests, ends, strict=True):
+            rows = slice(end - request.rows, end)
+            # Copies: one row must not keep those of all the others in memory.
+            request.take([array[rows].copy() for array in results])
+    except BaseException:  # noqa: BLE001 - a pass of its own says whose it is
+        return False
+    return True
 
 
 def _outputs_of(

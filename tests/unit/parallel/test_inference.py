@@ -291,6 +291,23 @@ def test_who_waits_for_room_at_the_close_is_refused(gate):
     ]
 
 
+def test_what_ends_a_thread_ends_no_other_answers(monkeypatch, rng):
+    """As a layer that calls sys.exit."""
+    network, forward = mlp(), Program.forward
+
+    def leaves(self, features, *args, **options):
+        if (features[0] > 100).any():
+            raise SystemExit(3)
+        return forward(self, features, *args, **options)
+
+    monkeypatch.setattr(Program, "forward", leaves)
+    with ParallelInference(network) as inference, ThreadPoolExecutor(8) as pool:
+        with pytest.raises(SystemExit):
+            inference.output(np.full((1, 4), 101.0))
+        found = list(pool.map(inference.output, [np.zeros((1, 4))] * 20))
+    assert len(found) == 20
+
+
 def test_blas_has_its_threads_once_nobody_asks():
     before = blas_threads()
     with ParallelInference(mlp()) as inference, ThreadPoolExecutor(8) as pool:
