@@ -308,7 +308,7 @@ class Driver:
             data=self._data,
             epoch=epoch,
             shuffled=shuffle,
-            seed=self._network.conf.seed,
+            seed=self._master.seed(self._network.conf.seed),
             room=at.room if at.positions else self._members.room,
         )
         shares = order.deal(at, sorted(self._members.addresses))

@@ -93,8 +93,9 @@ class ClusterNetwork(ClusterInference[N]):
         epochs : int
             Passes over the data; each example is trained once in each.
         batch_size : int, optional
-            Examples of one minibatch of one worker. DataSets and minibatch files keep
-            their own unless this is given; all other data need it.
+            Examples of one minibatch of one worker; the training master's
+            `batch_size_per_worker` if not given. DataSets and minibatch files keep
+            their own unless one of both is given; all other data need it.
         shuffle : bool
             Whether each epoch visits the minibatches in another order.
         normalizer : Normalizer, None or "own"
@@ -137,6 +138,7 @@ class ClusterNetwork(ClusterInference[N]):
         who = type(self).__name__
         check_count(who, "epochs", epochs)
         check_type(who, "shuffle", shuffle, bool)
+        batch_size = self._master.batch_size(batch_size)
         hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
         resumed = (
@@ -164,7 +166,7 @@ class ClusterNetwork(ClusterInference[N]):
                     scan=scan_on(self._client),
                 )
             plan = RunPlan(
-                seed=self.network.conf.seed,
+                seed=self._master.seed(self.network.conf.seed),
                 shuffle=shuffle,
                 batch_size=batch_size,
                 normalizer=None if used is None else type(used).__name__,

@@ -11,6 +11,7 @@ from distributed import Client
 
 from daskdl.checks import check_count, check_positive, check_type
 from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.dl4j_names import AVERAGING, SHARED, VOID
 from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.example_scores import ScoreTask, score_examples_of
 from daskdl.cluster.inference import (
@@ -22,6 +23,7 @@ from daskdl.cluster.inference import (
     predict_source,
     score_source,
 )
+from daskdl.cluster.known_options import KnownOptions
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
 from daskdl.cluster.member_states import KeptStates
 from daskdl.cluster.results import (
@@ -67,13 +69,14 @@ DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
 N = TypeVar("N", MultiLayerNetwork, ComputationGraph)
 
 
-class ClusterInference(Generic[N]):
+class ClusterInference(KnownOptions, Generic[N]):
     """A network on a cluster, as far as it is not trained.
 
     Parameters and attributes are those of
     :class:`~daskdl.cluster.frontend.ClusterNetwork`.
     """
 
+    classes_of_dl4j = (SHARED, AVERAGING, VOID)
     _kind: type[N]
 
     def __init__(

@@ -6,8 +6,8 @@ message is in ``gradient_sharing`` and ``dense_round``, and what follows from a 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import InitVar, dataclass, field, fields
+from typing import Any, ClassVar
 
 from daskdl.checks import (
     as_known,
@@ -19,6 +19,12 @@ from daskdl.checks import (
     check_type,
     check_whole,
     did_you_mean,
+)
+from daskdl.cluster.dl4j_names import AVERAGING, SHARED, VOID
+from daskdl.cluster.known_options import KnownOptions
+from daskdl.cluster.masters.dl4j_options import (
+    algorithm_of,
+    check_workers_per_node,
 )
 from daskdl.cluster.masters.tree import FAN_OUT
 from daskdl.data.sources.source import checked_approach
@@ -43,11 +49,22 @@ MOST_PLAIN = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingMaster:
+class TrainingMaster(KnownOptions):
     """Options that all masters have.
 
     Parameters
     ----------
+    batch_size_per_worker : int, optional
+        Examples of one minibatch of one worker, unless ``fit`` is given a `batch_size`.
+    rng_seed : int, optional
+        Of the order of minibatches with ``shuffle=True``; the network's own seed if not
+        given.
+    collect_training_stats : bool
+        Whether the front end tells them as DL4J does. What a fit did is measured in any
+        case, and costs nothing.
+    workers_per_node : int
+        1, or DL4J's -1 for what is best: a worker process trains one network, whose
+        minibatches its threads share.
     worker_prefetch_num_batches : int
         Minibatches that a worker reads ahead of the one it trains. 0 reads none ahead.
     start_timeout_s : float
@@ -79,6 +96,12 @@ class TrainingMaster:
         environment say.
     """
 
+    classes_of_dl4j: ClassVar[tuple[str, ...]] = (SHARED, AVERAGING, VOID)
+
+    batch_size_per_worker: int | None = None
+    rng_seed: int | None = None
+    collect_training_stats: bool = True
+    workers_per_node: int = 1
     worker_prefetch_num_batches: int = 2
     start_timeout_s: float = 60.0
     peer_timeout_s: float = 120.0
@@ -106,6 +129,19 @@ class TrainingMaster:
         check_positive(who, "peer_timeout_s", self.peer_timeout_s)
         check_positive(who, "idle_timeout_s", self.idle_timeout_s)
         check_at_least(who, "rejoin_timeout_s", self.rejoin_timeout_s, 0)
+        if self.batch_size_per_worker is not None:
+            check_count(who, "batch_size_per_worker", self.batch_size_per_worker)
+        if self.rng_seed is not None:
+            check_whole(who, "rng_seed", self.rng_seed)
+        check_workers_per_node(who, self.workers_per_node)
+
+    def seed(self, of_network: int) -> int:
+        """Return the seed of the order of minibatches."""
+        return of_network if self.rng_seed is None else self.rng_seed
+
+    def batch_size(self, of_call: int | None) -> int | None:
+        """Return the examples of a minibatch; what the call of ``fit`` says counts."""
+        return self.batch_size_per_worker if of_call is None else of_call
 
     @property
     def moves_work(self) -> bool:
@@ -143,6 +179,8 @@ class SharedTrainingMaster(TrainingMaster):
     ----------
     threshold_algorithm : ThresholdAlgorithm
         Chooses the threshold of each message.
+    updates_threshold : float, optional
+        In place of it: ``AdaptiveThresholdAlgorithm(initial_threshold=...)``.
     residual_post_processor : ResidualPostProcessor
         What happens to the residual after encoding.
     rounding : {'nearest', 'down'}
@@ -205,8 +243,9 @@ class SharedTrainingMaster(TrainingMaster):
     encoding_debug_mode: bool = False
     mesh_build_mode: str = "auto"
     fan_out: int = FAN_OUT
+    updates_threshold: InitVar[float | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, updates_threshold: float | None) -> None:
         super().__post_init__()
         who = type(self).__name__
         check_one_of(who, "rounding", self.rounding, ROUNDINGS)
@@ -220,6 +259,9 @@ class SharedTrainingMaster(TrainingMaster):
             *(who, "threshold_algorithm", self.threshold_algorithm),
             ThresholdAlgorithm,
         )
+        if updates_threshold is not None:
+            algorithm = algorithm_of(who, updates_threshold, self.threshold_algorithm)
+            object.__setattr__(self, "threshold_algorithm", algorithm)
         check_type(
             *(who, "residual_post_processor", self.residual_post_processor),
             ResidualPostProcessor,

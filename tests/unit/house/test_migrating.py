@@ -1,4 +1,4 @@
-"""The page on migrating: every name of DL4J is there, and every name of ours exists."""
+"""The pages on migrating: every name of DL4J is there, and ours exist."""
 
 import ast
 import importlib.metadata
@@ -19,6 +19,12 @@ from daskdl.nn.fitting.fit import Fit
 from tests.unit.house.sources import ROOT
 
 PAGE = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
+# Of the other page what it has name by name.
+PAGE += (
+    (ROOT / "docs" / "guide" / "spark-users.md")
+    .read_text(encoding="utf-8")
+    .partition("## The front ends, name by name")[2]
+)
 ROWS = re.findall(r"^\| (?!DL4J \|)([^|]+) \| ([^|]+) \|$", PAGE, flags=re.MULTILINE)
 DL4J = ROOT / "tests" / "data" / "dl4j_spark" / "members.txt"
 MEMBERS = dict(
@@ -61,7 +67,11 @@ def known() -> dict[str, Any]:
     network = daskdl.DaskMultiLayer(client, configuration)
     network.last_fit = FitReport()
     options = {
-        *(entry.name for kind in MASTERS.values() for entry in fields(kind)),
+        *(
+            name
+            for one in MASTERS.values()
+            for name in inspect.signature(one).parameters
+        ),
         *(entry.name for entry in fields(daskdl.SourceOptions)),
         *(entry.name for entry in fields(FitReport)),
         *inspect.signature(ClusterNetwork.fit).parameters,
