@@ -15,6 +15,8 @@ __all__ = ["NAMES", "Dl4jName", "named", "snake_case"]
 SHARED = "SharedTrainingMaster"
 AVERAGING = "ParameterAveragingTrainingMaster"
 VOID = "VoidConfiguration"
+SEQUENCE = "SparkDl4jMultiLayer"
+GRAPH = "SparkComputationGraph"
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,63 @@ def _gone(of: tuple[str, ...], instead: str, *names: str) -> tuple[Dl4jName, ...
 
 
 _MASTERS = (SHARED, AVERAGING)
+_FRONT_ENDS = (SEQUENCE, GRAPH)
 
 NAMES: tuple[Dl4jName, ...] = (
+    # The front ends
+    *_same(
+        _FRONT_ENDS,
+        "calculateScore",
+        "doEvaluation",
+        "evaluate",
+        "evaluateROC",
+        "evaluateROCMultiClass",
+        "evaluateRegression",
+        "feedForwardWithKey",
+        "fit",
+        "fitPaths",
+        "getDefaultEvaluationWorkers",
+        "getNetwork",
+        "getScore",
+        "getSparkTrainingStats",
+        "getTrainingMaster",
+        "scoreExamples",
+        "setCollectTrainingStats",
+        "setDefaultEvaluationWorkers",
+        "setListeners",
+        "setNetwork",
+    ),
+    *_same(
+        (SEQUENCE,),
+        "feedForwardWithMaskAndKey",
+        "fitContinuousLabeledPoint",
+        "fitLabeledPoint",
+        "predict",
+    ),
+    *_same((GRAPH,), "fitMultiDataSet"),
+    *(
+        Dl4jName(name, (GRAPH,), here)
+        for name, here in {
+            "calculateScoreMultiDataSet": "calculate_score",
+            "doEvaluationMDS": "do_evaluation",
+            "evaluateMDS": "evaluate",
+            "evaluateROCMDS": "evaluate_roc",
+            "evaluateRegressionMDS": "evaluate_regression",
+            "feedForwardWithKeySingle": "feed_forward_with_key",
+            "fitPathsMultiDataSet": "fit_paths",
+            "scoreExamplesMultiDataSet": "score_examples",
+        }.items()
+    ),
+    *_gone(
+        _FRONT_ENDS,
+        "No Spark is behind it: the cluster is that of the `client` that it was given",
+        "getSparkContext",
+    ),
+    *_gone(
+        _FRONT_ENDS,
+        "Nothing sets it: `get_score` returns that of the last fit",
+        "setScore",
+    ),
     # The masters' builders
     *_same(
         _MASTERS,

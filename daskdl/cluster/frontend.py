@@ -12,12 +12,15 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+import numpy as np
 from distributed import Client
 
 from daskdl.checks import check_count, check_type
-from daskdl.cluster.camel_case import answers_to_camel_case
+from daskdl.cluster.dl4j_methods import answers_to_dl4j
+from daskdl.cluster.dl4j_names import GRAPH, SEQUENCE
 from daskdl.cluster.driver import Driver
-from daskdl.cluster.frontend_inference import AGAIN, ClusterInference, N
+from daskdl.cluster.frontend_dl4j import Dl4jMethods
+from daskdl.cluster.frontend_inference import AGAIN, N
 from daskdl.cluster.inference import scan_on
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_states import KeptStates, States
@@ -34,12 +37,13 @@ from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
 from daskdl.nn.fitting.run_state import RunPlan, RunPosition
 from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.loss_evaluations import REGRESSION_LOSSES
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 
 
-class ClusterNetwork(ClusterInference[N]):
+class ClusterNetwork(Dl4jMethods[N]):
     """The base of both front ends: trains, evaluates and predicts on a cluster.
 
     Parameters
@@ -102,8 +106,8 @@ class ClusterNetwork(ClusterInference[N]):
             One that is given becomes the network's own, and is fitted first unless it
             is already. None for data that are normalized already.
         listeners : Listener or several, optional
-            What hears of the fit. At a prompt and in a notebook a line shows how far
-            it is, too, unless the list is empty.
+            What hears of the fit; those of `set_listeners` if not given. At a prompt
+            and in a notebook a line shows how far it is, too, unless the list is empty.
         resume : path or str, optional
             A checkpoint that a :class:`~daskdl.RunCheckpoint` wrote, or its directory:
             the run goes on from there, with the same data and arguments, and the same
@@ -139,6 +143,7 @@ class ClusterNetwork(ClusterInference[N]):
         check_count(who, "epochs", epochs)
         check_type(who, "shuffle", shuffle, bool)
         batch_size = self._master.batch_size(batch_size)
+        listeners = self._listeners if listeners is None else listeners
         hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
         resumed = (
@@ -237,18 +242,75 @@ class ClusterNetwork(ClusterInference[N]):
         return self.fit(listed_paths(type(self).__name__, paths), **fit_options)
 
 
-@answers_to_camel_case
+@answers_to_dl4j
 class DaskMultiLayer(ClusterNetwork[MultiLayerNetwork]):
     """A :class:`MultiLayerNetwork` on a Dask cluster; DL4J's SparkDl4jMultiLayer."""
 
     _kind = MultiLayerNetwork
+    stands_for = SEQUENCE
+
+    @data_in_one
+    def fit_labeled_point(self, data: Any, **fit_options: Any) -> MultiLayerNetwork:
+        """Train on an RDD of MLlib's labeled points: :meth:`fit` with their columns.
+
+        Parameters
+        ----------
+        data, **fit_options
+            See :meth:`fit`; `features` and `label` are those of labeled points.
+        """
+        columns = {"features": "features", "label": "label"}
+        return self.fit(data, **{**columns, **fit_options})
+
+    @data_in_one
+    def fit_continuous_labeled_point(
+        self, data: Any, **fit_options: Any
+    ) -> MultiLayerNetwork:
+        """Train on labeled points whose labels are numbers, no classes.
+
+        Parameters
+        ----------
+        data, **fit_options
+            See :meth:`fit_labeled_point`.
+
+        Raises
+        ------
+        OptionError
+            If the loss of the network is not between numbers.
+        """
+        (loss,) = self.network.output_losses
+        if loss not in REGRESSION_LOSSES:
+            raise OptionError(
+                f"{type(self).__name__}.fit_continuous_labeled_point: the loss must be "
+                f"between numbers, such as 'mse', got {loss!r}. For labels that are "
+                "classes call fit_labeled_point."
+            )
+        return self.fit_labeled_point(data, **fit_options)
+
+    def predict(self, features: Any) -> Any:
+        """Return what the network puts out, computed in this process.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_in,) or (rows, n_in), or Spark's vector or matrix
+
+        Returns
+        -------
+        ndarray of shape (n_out,) or (rows, n_out)
+        """
+        to_array = getattr(features, "toArray", None)
+        rows = np.asarray(features if to_array is None else to_array())
+        if rows.ndim == 1:
+            outputs: Any = self.network.output(rows[np.newaxis])
+            return outputs[0]
+        return self.network.output(rows)
 
 
-@answers_to_camel_case
+@answers_to_dl4j
 class DaskComputationGraph(ClusterNetwork[ComputationGraph]):
     """A :class:`ComputationGraph` on a Dask cluster; DL4J's SparkComputationGraph."""
 
     _kind = ComputationGraph
+    stands_for = GRAPH
 
     def fit_multi_data_set(self, data: Any, **fit_options: Any) -> ComputationGraph:
         """Train on data of several inputs: :meth:`fit` under DL4J's other name.

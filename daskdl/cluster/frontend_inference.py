@@ -58,7 +58,6 @@ from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.preparation import given_options, options_for
 from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.graph import ComputationGraph
-from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer, fitted_normalizer
 from daskdl.option_types import with_checked_types
@@ -95,16 +94,7 @@ class ClusterInference(KnownOptions, Generic[N]):
             )
         if training_master is not None:
             check_type(who, "training_master", training_master, TrainingMaster)
-        built = (
-            network
-            if isinstance(network, MultiLayerNetwork | ComputationGraph)
-            else build_network(network)
-        )
-        if not isinstance(built, self._kind):
-            raise OptionError(
-                f"{who}: network must be a {self._kind.__name__} or its configuration, "
-                f"got {type(network).__name__}."
-            )
+        built = self._built(network)
         used = chosen_normalizer(who, built.normalizer, normalizer)
         if used is not built.normalizer:
             built.normalizer = used
@@ -119,6 +109,22 @@ class ClusterInference(KnownOptions, Generic[N]):
         self._client = client
         self._master = training_master or SharedTrainingMaster()
 
+    def _built(
+        self, network: N | MultiLayerConfiguration | ComputationGraphConfiguration
+    ) -> N:
+        """Return a network, initialised if it is a configuration."""
+        built = (
+            network
+            if isinstance(network, MultiLayerNetwork | ComputationGraph)
+            else build_network(network)
+        )
+        if not isinstance(built, self._kind):
+            raise OptionError(
+                f"{type(self).__name__}: network must be a {self._kind.__name__} or "
+                f"its configuration, got {type(network).__name__}."
+            )
+        return built
+
     @property
     def normalizer(self) -> Normalizer | None:
         """The normalizer of the network."""
@@ -129,59 +135,6 @@ class ClusterInference(KnownOptions, Generic[N]):
         self.network.normalizer = normalizer
 
     @data_in_one
-    def evaluate(
-        self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
-    ) -> Any:
-        """Evaluate on the cluster, with the evaluation that goes with the loss.
-
-        Parameters
-        ----------
-        data, **how
-            See :meth:`fit`; ``normalizer=None`` for data that are normalized already.
-            With ``start_timeout_s``: how long workers may take to come.
-        batch_size : int
-            Examples of one forward pass; affects speed only.
-
-        Returns
-        -------
-        Evaluation, EvaluationBinary or RegressionEvaluation
-            As :meth:`daskdl.nn.network.Network.evaluate` chooses it, in the units of
-            the data; of several outputs the first.
-        """
-        empty = [evaluation_for(self.network)]
-        (evaluation,) = self._scored(
-            "evaluate", data, empty, batch_size=batch_size, **how
-        ).evaluations
-        return evaluation
-
-    @data_in_one
-    def do_evaluation(
-        self,
-        data: Any,
-        evaluations: Sequence[Evaluable],
-        *,
-        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
-        **how: Any,
-    ) -> list[Evaluable]:
-        """Fill several evaluations in one pass over the data.
-
-        Parameters
-        ----------
-        data, batch_size, **how
-            See :meth:`evaluate`.
-        evaluations : sequence of evaluations
-            Empty ones; they are not changed.
-
-        Returns
-        -------
-        list
-            New evaluations in the same order.
-        """
-        return self._scored(
-            "do_evaluation", data, evaluations, batch_size=batch_size, **how
-        ).evaluations
-
-    @data_in_one
     def score(
         self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
     ) -> float:
@@ -189,25 +142,14 @@ class ClusterInference(KnownOptions, Generic[N]):
         scored = self._scored("score", data, [], batch_size=batch_size, **how)
         return scored.loss_sum / scored.examples
 
-    @with_checked_types
-    def score_and_evaluate(
-        self,
-        data: Any,
-        evaluations: Sequence[Evaluable],
-        *,
-        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
-        **how: Any,
-    ) -> Scored:
-        """Return loss and evaluations of one pass over the data."""
-        return self._scored(
-            "score_and_evaluate", data, evaluations, batch_size=batch_size, **how
-        )
-
     def _scored(
         self,
         called: str,
         data: Any,
         evaluations: Sequence[Evaluable],
+        number: int = 0,
+        most_copies: int | None = None,
+        /,
         *,
         batch_size: int,
         normalizer: NormalizerChoice = "own",
@@ -215,13 +157,18 @@ class ClusterInference(KnownOptions, Generic[N]):
         start_timeout_s: float | None = None,
         **source_options: Any,
     ) -> Scored:
-        """Score and evaluate; messages name the method that was called."""
+        """Score, and evaluate an output; messages name the method that was called."""
         check_count(type(self).__name__, "batch_size", batch_size)
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         who = f"{type(self).__name__}.{called}"
         wanted = given_options(who, options, source_options)
         workers = self._enough_workers(start_timeout_s)
-        task = InferenceTask(batch_size, normalizer=normalizer)
+        task = InferenceTask(
+            batch_size,
+            normalizer=normalizer,
+            output=number,
+            most_copies=most_copies,
+        )
         with (
             self._opened(data, wanted) as source,
             self._inferring(workers) as changes,

@@ -13,6 +13,7 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from daskdl.cluster.log_filters import reported_by_client
+from daskdl.cluster.network_copies import copies_at_most
 from daskdl.cluster.plain_tasks import give_up, run_tasks
 from daskdl.cluster.prediction_columns import among_all, prediction_columns
 from daskdl.cluster.series_predictions import cut_to_steps, in_data_format
@@ -81,11 +82,17 @@ class Predicted:
 
 @dataclass(frozen=True)
 class InferenceTask:
-    """The network and the options that every inference task needs."""
+    """The options that every inference task needs.
+
+    `output` is the number of the output that is evaluated, and `most_copies` how many
+    copies of the network a worker process may hold, None as many as it has threads.
+    """
 
     batch_size: int
     key: tuple[str, ...] = ("key",)
     normalizer: NormalizerChoice = "own"
+    output: int = 0
+    most_copies: int | None = None
 
 
 def scan_on(client: Client) -> Scan:
@@ -181,7 +188,16 @@ def score_partitions(
     task: InferenceTask,
 ) -> Scored:
     """Evaluate some partitions. Runs as a Dask task."""
-    network = network_of(state)
+    with copies_at_most(task.most_copies):
+        return _score_all(network_of(state), numbered, evaluations, task)
+
+
+def _score_all(
+    network: Network[Any],
+    numbered: Sequence[tuple[int, Partition]],
+    evaluations: Sequence[Evaluable],
+    task: InferenceTask,
+) -> Scored:
     own = [evaluation.new_instance() for evaluation in evaluations]
     loss_sum, examples, skipped = 0.0, 0, 0
     for rows in (one for _, part in numbered for one in part.load_rows()):
@@ -191,7 +207,7 @@ def score_partitions(
                 loss, outputs = _scored(network, batch)
             loss_sum += loss
             examples += batch.num_examples
-            _evaluate(network, batch, outputs[0], own)
+            _evaluate(network, batch, outputs, own, task.output)
     return Scored(own, loss_sum, examples, skipped)
 
 
@@ -261,18 +277,19 @@ def network_of(state: NetworkState) -> Network[Any]:
 def _evaluate(
     network: Network[Any],
     batch: Batch,
-    output: NDArray[Any],
+    outputs: Sequence[NDArray[Any]],
     evaluations: Sequence[Evaluable],
+    number: int,
 ) -> None:
     if isinstance(batch, DataSet):
         mask = batch.labels_mask
     else:
-        mask = (batch.labels_masks or [None])[0]
+        mask = batch.labels_masks[number] if batch.labels_masks else None
     if mask is None:
-        mask = network.mask_to_count()
-    labels = network.labels_to_count(batch)[0]
+        mask = network.mask_to_count(number)
+    labels = network.labels_to_count(batch)[number]
     for evaluation in evaluations:
-        evaluation.eval(labels, output, mask)
+        evaluation.eval(labels, outputs[number], mask)
 
 
 def _predict(

@@ -155,6 +155,40 @@ def dataset_of_pairs(pairs: Sequence[tuple[Any, Any]]) -> DataSet | MultiDataSet
     return MultiDataSet(inputs, keys=keys)
 
 
+def are_masked(data: Any) -> bool:
+    """Whether `data` is a list of ``(key, features, mask)``."""
+    return (
+        isinstance(data, list)
+        and bool(data)
+        and all(isinstance(item, tuple) and len(item) == 3 for item in data)
+    )
+
+
+def dataset_of_masked(examples: Sequence[tuple[Any, Any, Any]]) -> DataSet:
+    """Return a data set of time series with their masks, the keys beside them.
+
+    Parameters
+    ----------
+    examples : sequence of (key, features, mask)
+        Features of the shape of an example, masks of shape (time,) or None for all
+        steps.
+
+    Raises
+    ------
+    ShapeError
+        If examples differ in their shapes.
+    """
+    keys = np.empty(len(examples), object)
+    keys[:] = [key for key, _, _ in examples]
+    features = _stacked(keys, [found for _, found, _ in examples])
+    given = [mask for _, _, mask in examples if mask is not None]
+    if not given:
+        return DataSet(features, keys=keys)
+    every = np.ones_like(given[0])
+    masks = [every if mask is None else mask for _, _, mask in examples]
+    return DataSet(features, features_mask=_stacked(keys, masks), keys=keys)
+
+
 def _is_several(features: Any) -> bool:
     """Whether features are arrays of several inputs, and not lists of numbers."""
     return isinstance(features, tuple | list) and any(

@@ -188,9 +188,9 @@ class JointPasses:
         ]
         return [np.concatenate(scores) for scores in zip(*parts, strict=True)]
 
-    def loss_mask(self) -> Mask:
-        """Return the mask that counts in the loss; see :meth:`Program.loss_mask`."""
-        masks = [program.loss_mask() for program, _ in self._last()]
+    def loss_mask(self, output: int = 0) -> Mask:
+        """Return the mask that counts in a loss; see :meth:`Program.loss_mask`."""
+        masks = [program.loss_mask(output) for program, _ in self._last()]
         there = [to_host(mask) for mask in masks if mask is not None]
         return np.concatenate(there) if there else None
 

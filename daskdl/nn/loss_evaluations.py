@@ -14,7 +14,7 @@ from daskdl.nn.conf.input_type import InputType
 if TYPE_CHECKING:
     from daskdl.nn.step import StepNetwork
 
-__all__ = ["INDEPENDENT_LOSSES", "REGRESSION_LOSSES", "evaluation_for"]
+__all__ = ["INDEPENDENT_LOSSES", "REGRESSION_LOSSES", "class_axis", "evaluation_for"]
 __all__ += ["CLASS_LOSSES", "check_class_outputs", "is_independent"]
 __all__ += ["count_rows", "n_classes_of", "tells_classes"]
 
@@ -51,18 +51,19 @@ _LOSSES_OF_CLASSES = CLASS_LOSSES | {"sparse_mcxent"}
 
 
 def evaluation_for(
-    network: "StepNetwork[Any]", *, axis: int | None = None
+    network: "StepNetwork[Any]", *, axis: int | None = None, output: int = 0
 ) -> Evaluable:
-    """Return an empty evaluation of the kind that the network's loss asks for.
+    """Return an empty evaluation of the kind that an output's loss asks for.
 
     Parameters
     ----------
     network : MultiLayerNetwork or ComputationGraph
-        Of several outputs the first is evaluated. Its class names are those of the
-        evaluation.
+        Its class names, which are those of the first output, are in the evaluation.
     axis : int, optional
         Of the classes in what will be counted; by default where the data format of the
         output has them.
+    output : int
+        Which of several outputs is evaluated.
 
     Returns
     -------
@@ -78,20 +79,24 @@ def evaluation_for(
     OptionError
         If the outputs are neither classes nor values; it says what to do.
     """
-    _check_is_evaluated(network)
-    if axis is None:
-        kind = network.outputs[0].type
-        axis = feature_axis(kind) % (1 + len(kind.border_shape))
-    if network.output_losses[0] in REGRESSION_LOSSES:
+    _check_is_evaluated(network, output)
+    axis = class_axis(network, output) if axis is None else axis
+    if network.output_losses[output] in REGRESSION_LOSSES:
         return RegressionEvaluation(axis=axis)
-    if is_independent(network):
-        return EvaluationBinary(labels=network.class_names, axis=axis)
-    dialect = network.conf.dialect
-    return Evaluation(labels=network.class_names, axis=axis, dialect=dialect)
+    names = network.class_names if output == 0 else None
+    if is_independent(network, output):
+        return EvaluationBinary(labels=names, axis=axis)
+    return Evaluation(labels=names, axis=axis, dialect=network.conf.dialect)
 
 
-def _check_is_evaluated(network: "StepNetwork[Any]") -> None:
-    conf, loss = network.output_nodes[0].conf, network.output_losses[0]
+def class_axis(network: "StepNetwork[Any]", output: int = 0) -> int:
+    """Return which axis of an output, with the batch as axis 0, holds its classes."""
+    kind = network.outputs[output].type
+    return feature_axis(kind) % (1 + len(kind.border_shape))
+
+
+def _check_is_evaluated(network: "StepNetwork[Any]", output: int) -> None:
+    conf, loss = network.output_nodes[output].conf, network.output_losses[output]
     told = _NOT_EVALUATED.get(conf.type) or _NOT_EVALUATED.get(loss)
     if told is not None:
         raise OptionError(
@@ -138,10 +143,10 @@ def tells_classes(loss: str) -> bool:
     return loss in _LOSSES_OF_CLASSES
 
 
-def is_independent(network: "StepNetwork[Any]") -> bool:
-    """Whether the outputs are probabilities that do not exclude each other."""
-    is_alone = network.output_layer_n_out[0] == 1
-    return network.output_losses[0] in INDEPENDENT_LOSSES and not is_alone
+def is_independent(network: "StepNetwork[Any]", output: int = 0) -> bool:
+    """Whether an output has probabilities that do not exclude each other."""
+    is_alone = network.output_layer_n_out[output] == 1
+    return network.output_losses[output] in INDEPENDENT_LOSSES and not is_alone
 
 
 def count_rows(

@@ -582,14 +582,14 @@ class Network(StepNetwork[Conf]):
         """
         return self._converter.labels_to_count(self._converter.checked(batch))
 
-    def mask_to_count(self) -> NDArray[Any] | None:
+    def mask_to_count(self, output: int = 0) -> NDArray[Any] | None:
         """Return what evaluations take for the mask where labels have none.
 
         Returns
         -------
         ndarray of shape (batch,) or (batch, time), or None
-            Of the last forward pass: the mask that counts in the first output's loss.
+            Of the last forward pass: the mask that counts in the loss of the output.
         """
         ignores = "evaluation_ignores_features_mask" in self.conf.quirks_of_dialect
-        mask = None if ignores else self._passes.loss_mask()
+        mask = None if ignores else self._passes.loss_mask(output)
         return None if mask is None else to_host(mask)

@@ -153,15 +153,15 @@ class Program:
             )
         ]
 
-    def loss_mask(self) -> Mask:
-        """Return the mask that counts in the loss of the first output.
+    def loss_mask(self, output: int = 0) -> Mask:
+        """Return the mask that counts in the loss of an output.
 
         Returns
         -------
         ndarray of shape (batch,) or (batch, time), or None
             Of the last forward pass.
         """
-        part = self.output_parts[0]
+        part = self.output_parts[output]
         loss = part.run.loss if isinstance(part, Layer) else None
         return None if loss is None else loss.arrived_mask()
 

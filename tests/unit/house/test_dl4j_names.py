@@ -16,6 +16,8 @@ from tests.unit.house.test_migrating import MEMBERS
 PAGE = (ROOT / "docs" / "guide" / "spark-users.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (?!DL4J \|)([^|]+) \| ([^|]+) \|$", PAGE, flags=re.MULTILINE)
 CLASSES = {
+    "SparkDl4jMultiLayer": "SparkDl4jMultiLayer",
+    "SparkComputationGraph": "SparkComputationGraph",
     "SharedTrainingMaster": "SharedTrainingMaster$Builder",
     "ParameterAveragingTrainingMaster": "ParameterAveragingTrainingMaster$Builder",
     "VoidConfiguration": "VoidConfiguration$VoidConfigurationBuilder",

@@ -39,6 +39,7 @@ OF_OTHERS = {
     "Pipeline",
     "Repartition",
     "VectorUDT",
+    "client",
     "frame.orderBy(rand())",
     "report.html",
     "setDefaultEvaluationWorkers",
