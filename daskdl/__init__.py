@@ -18,6 +18,7 @@ _HOMES = {
         "PowerSGDTrainingMaster",
         "SharedTrainingMaster",
     ),
+    "daskdl.cluster.masters.training_hook": ("TrainingHook",),
     "daskdl.cluster.pipelines": (
         "class_counts",
         "create_file_batches",

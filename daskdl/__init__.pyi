@@ -10,6 +10,7 @@ from daskdl.cluster.masters.options import (
     PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
+from daskdl.cluster.masters.training_hook import TrainingHook
 from daskdl.cluster.pipelines import (
     class_counts,
     create_file_batches,
@@ -560,6 +561,7 @@ __all__ = [
     "TensorFlowCnnToFeedForward",
     "ThresholdedRelu",
     "TimeDistributed",
+    "TrainingHook",
     "TruncatedNormalDistribution",
     "UnderSamplingByMaskingMultiDataSetPreProcessor",
     "UnderSamplingByMaskingPreProcessor",

@@ -1,27 +1,23 @@
-"""DL4J's own names for the front ends' methods, for programs that come from there."""
+"""DL4J's own names for methods, for programs that come from there."""
 
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from daskdl.cluster.camel_case import answers_to_camel_case
-from daskdl.cluster.dl4j_names import NAMES, Dl4jName, snake_case
+from daskdl.cluster.dl4j_names import INTERFACE, NAMES, Dl4jName, snake_case
 from daskdl.errors import OptionError
 
-__all__ = ["answers_to_dl4j"]
+__all__ = ["answers_to_dl4j", "refuses_methods_of_dl4j"]
 
 T = TypeVar("T", bound=type)
 
 
 def answers_to_dl4j(cls: T) -> T:
-    """Give a front end every method of the class that it stands for.
+    """Give a class every method of that of DL4J that it stands for.
 
     In DL4J's spelling and in Python's; those that nothing stands for refuse to be
     called, with what takes their place. Its own methods have camelCase names, too.
-
-    Parameters
-    ----------
-    cls : type
-        ``stands_for`` is the name of the class of DL4J.
+    Its ``stands_for`` is the name of that class.
     """
     answers_to_camel_case(cls)
     stands_for: str = vars(cls)["stands_for"]
@@ -31,6 +27,18 @@ def answers_to_dl4j(cls: T) -> T:
             setattr(cls, one.name, method)
             if not hasattr(cls, snake_case(one.name)):
                 setattr(cls, snake_case(one.name), method)
+    return cls
+
+
+def refuses_methods_of_dl4j(cls: T) -> T:
+    """Let the methods of DL4J's interface refuse to be called; see `answers_to_dl4j`.
+
+    For classes that have none of them.
+    """
+    for one in NAMES:
+        if INTERFACE in one.of:
+            setattr(cls, one.name, _refusing(one))
+            setattr(cls, snake_case(one.name), _refusing(one))
     return cls
 
 

@@ -15,6 +15,7 @@ __all__ = ["NAMES", "Dl4jName", "named", "snake_case"]
 SHARED = "SharedTrainingMaster"
 AVERAGING = "ParameterAveragingTrainingMaster"
 VOID = "VoidConfiguration"
+INTERFACE = "TrainingMaster"
 SEQUENCE = "SparkDl4jMultiLayer"
 GRAPH = "SparkComputationGraph"
 
@@ -139,6 +140,7 @@ NAMES: tuple[Dl4jName, ...] = (
         "exportDirectory",
         "rddTrainingApproach",
         "rngSeed",
+        "storageLevel",
         "workerPrefetchNumBatches",
     ),
     *_same(
@@ -149,7 +151,7 @@ NAMES: tuple[Dl4jName, ...] = (
         "updatesThreshold",
         "workersPerNode",
     ),
-    *_same((AVERAGING,), "averagingFrequency", "saveUpdater"),
+    *_same((AVERAGING,), "averagingFrequency", "saveUpdater", "trainingHooks"),
     *_gone(
         _MASTERS,
         "Leave it out: data sets are asked for their size",
@@ -180,7 +182,7 @@ NAMES: tuple[Dl4jName, ...] = (
     ),
     *_gone(
         (SHARED,),
-        "A `pre_processor` of your own can sleep",
+        "A `TrainingHook` of your own can sleep",
         "debugLongerIterations",
     ),
     *_gone(
@@ -189,12 +191,30 @@ NAMES: tuple[Dl4jName, ...] = (
         "the way",
         "aggregationDepth",
     ),
+    # Methods of the masters
     *_gone(
-        (AVERAGING,),
-        "Nothing of yours runs on workers but layers and pre-processors",
-        "trainingHooks",
+        (INTERFACE,),
+        "A master is a value that never changes: give it `training_hooks`",
         "addHook",
         "removeHook",
+    ),
+    *_gone(
+        (INTERFACE,),
+        "It is an option that can be looked at: `collect_training_stats`",
+        "getIsCollectTrainingStats",
+    ),
+    *_gone(
+        (INTERFACE,),
+        "What was exported goes with `daskdl.spark.delete_temp_files`",
+        "deleteTempFiles",
+    ),
+    *_gone(
+        (INTERFACE,),
+        "What is left of options as text is the `training:` of a job file",
+        "toJson",
+        "toYaml",
+        "fromJson",
+        "fromYaml",
     ),
     *_gone(
         _MASTERS,
@@ -206,12 +226,7 @@ NAMES: tuple[Dl4jName, ...] = (
         "repartionData",
         "repartitionStrategy",
     ),
-    *_gone(
-        _MASTERS,
-        "Leave it out: workers keep what fits of the data in memory",
-        "storageLevel",
-        "storageLevelStreams",
-    ),
+    Dl4jName("storageLevelStreams", (AVERAGING,), "storage_level"),
     # VoidConfiguration
     *_same((VOID,), "meshBuildMode"),
     *_gone(

@@ -230,6 +230,8 @@ class Member:
                 self._exchange.load_state_dict(order.state)
             elif isinstance(order, EndEpoch):
                 self._network.epoch_count += 1
+                if not self._spec.master.keeps_data:
+                    self._reader.forget()
             elif isinstance(order, Finish):
                 self._exchange.finish(self._network, order.phase, order.members)
                 check_finite(f"Session worker {self._rank}", self._network)
@@ -290,6 +292,15 @@ class Member:
         return minibatch
 
     def _fit(self, batch: Batch) -> float:
+        hooks = self._spec.master.training_hooks
+        for hook in hooks:
+            hook.pre_update(batch, self._network)
+        score = self._fit_one(batch)
+        for hook in hooks:
+            hook.post_update(batch, self._network)
+        return score
+
+    def _fit_one(self, batch: Batch) -> float:
         try:
             return self._network.fit_minibatch(
                 batch, rng_stream=self._rank, exchange=self._exchange

@@ -108,7 +108,7 @@ class SessionMembers:
         self._resources = dict(resources or {})
         self._selection = WorkerSelection(client, workers, self._resources)
         limits = self._selection.memory_limits()
-        self.room = room_of(limits)
+        self.room = master.room(room_of(limits))
         fits = data.fits(self.room, len(limits))
         self._spec = SessionSpec(
             session=uuid.uuid4().hex,

@@ -68,6 +68,11 @@ class MinibatchReader:
         """Close what is open: nobody reads on."""
         self._streams.close()
 
+    def forget(self) -> None:
+        """Let go of all partitions that were loaded; they are loaded anew if needed."""
+        self._loaded.clear()
+        self._kept.clear()
+
     @property
     def loads(self) -> int:
         """How often a partition was loaded, or begun where it is read by blocks."""

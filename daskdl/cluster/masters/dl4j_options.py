@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from daskdl.checks import check_positive, check_type
+from daskdl.checks import as_known, check_positive, check_type
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
     ThresholdAlgorithm,
 )
 from daskdl.errors import OptionError
 
-__all__ = ["algorithm_of", "check_workers_per_node"]
+__all__ = ["algorithm_of", "check_workers_per_node", "checked_storage_level"]
+
+_STORAGE_LEVELS = ("memory_only", "none")
 
 
 def algorithm_of(
@@ -48,3 +50,22 @@ def check_workers_per_node(who: str, value: Any) -> None:
             "share each minibatch, where in DL4J each trains a network. For more "
             "networks on a host start more processes: dask worker --nworkers."
         )
+
+
+def checked_storage_level(who: str, value: Any) -> str:
+    """Return one of the storage levels, which may be spelled as Spark does.
+
+    Raises
+    ------
+    OptionError
+        If it is none, or one of Spark's that means nothing here.
+    """
+    known = "none" if value is None else as_known(value, _STORAGE_LEVELS)
+    if known not in _STORAGE_LEVELS:
+        raise OptionError(
+            f"{who}: storage_level must be one of {', '.join(_STORAGE_LEVELS)}, got "
+            f"{value!r}. Workers keep decoded arrays in memory or nothing; what has no "
+            "room there is read again from where it is stored, and copied nowhere."
+        )
+    level: str = known
+    return level

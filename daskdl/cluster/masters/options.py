@@ -6,7 +6,7 @@ message is in ``gradient_sharing`` and ``dense_round``, and what follows from a 
 """
 
 from collections.abc import Mapping
-from dataclasses import InitVar, dataclass, field, fields
+from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from daskdl.checks import (
@@ -20,13 +20,17 @@ from daskdl.checks import (
     check_whole,
     did_you_mean,
 )
+from daskdl.cluster.dl4j_methods import refuses_methods_of_dl4j
 from daskdl.cluster.dl4j_names import AVERAGING, SHARED, VOID
 from daskdl.cluster.known_options import KnownOptions
 from daskdl.cluster.masters.dl4j_options import (
     algorithm_of,
     check_workers_per_node,
+    checked_storage_level,
 )
+from daskdl.cluster.masters.training_hook import TrainingHook, hooks_of
 from daskdl.cluster.masters.tree import FAN_OUT
+from daskdl.data.room import Room
 from daskdl.data.sources.source import checked_approach
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
@@ -48,6 +52,7 @@ MESH_BUILD_MODES = ("auto", "plain", "mesh")
 MOST_PLAIN = 8
 
 
+@refuses_methods_of_dl4j
 @dataclass(frozen=True, kw_only=True)
 class TrainingMaster(KnownOptions):
     """Options that all masters have.
@@ -62,6 +67,12 @@ class TrainingMaster(KnownOptions):
     collect_training_stats : bool
         Whether the front end tells them as DL4J does. What a fit did is measured in any
         case, and costs nothing.
+    training_hooks : TrainingHook or several
+        What runs on workers before and after each minibatch.
+    storage_level : {'memory_only', 'none'}
+        Whether a worker keeps what it has read and decoded of stored data, where its
+        memory has room for all that it trains of them, or reads it again every epoch.
+        Data in memory, and rows that Spark brings there, are where they are.
     workers_per_node : int
         1, or DL4J's -1 for what is best: a worker process trains one network, whose
         minibatches its threads share.
@@ -101,6 +112,8 @@ class TrainingMaster(KnownOptions):
     batch_size_per_worker: int | None = None
     rng_seed: int | None = None
     collect_training_stats: bool = True
+    training_hooks: tuple[TrainingHook, ...] = ()
+    storage_level: str | None = "memory_only"
     workers_per_node: int = 1
     worker_prefetch_num_batches: int = 2
     start_timeout_s: float = 60.0
@@ -134,6 +147,19 @@ class TrainingMaster(KnownOptions):
         if self.rng_seed is not None:
             check_whole(who, "rng_seed", self.rng_seed)
         check_workers_per_node(who, self.workers_per_node)
+        hooks = hooks_of(who, self.training_hooks)
+        object.__setattr__(self, "training_hooks", hooks)
+        level = checked_storage_level(who, self.storage_level)
+        object.__setattr__(self, "storage_level", level)
+
+    def room(self, of_memory: Room) -> Room:
+        """Return what a worker may hold of stored data."""
+        return of_memory if self.keeps_data else replace(of_memory, cache_bytes=0)
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether a worker keeps stored data from epoch to epoch, if they fit."""
+        return self.storage_level == "memory_only"
 
     def seed(self, of_network: int) -> int:
         """Return the seed of the order of minibatches."""

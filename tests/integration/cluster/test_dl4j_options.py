@@ -1,6 +1,10 @@
 """Options of DL4J's masters that decide how a fit goes on a cluster."""
 
+import os
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from daskdl import (
@@ -8,7 +12,9 @@ from daskdl import (
     Evaluation,
     Listener,
     ParameterAveragingTrainingMaster,
+    TrainingHook,
 )
+from daskdl.errors import ClusterError
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +63,69 @@ def test_listeners_that_were_set_hear_of_a_fit(client, network, blobs):
     front.fit(blobs(96), batch_size=12, epochs=2)
     assert heard.epochs == 2
     assert front.get_score() == front.last_fit.epochs[-1].score
+
+
+class Seen(TrainingHook):
+    """Writes down what it sees, on the worker."""
+
+    def __init__(self, directory):
+        self.directory, self.iterations = directory, []
+
+    def pre_update(self, minibatch, network):
+        self.iterations.append(network.iteration_count)
+
+    def post_update(self, minibatch, network):
+        before = self.iterations[-1]
+        line = f"{before} {network.iteration_count} {minibatch.num_examples}\n"
+        path = self.directory / f"{os.getpid()}.txt"
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line)
+
+
+def test_hooks_run_on_workers_around_each_minibatch(client, network, blobs, tmp_path):
+    trained(
+        *(client, network, blobs(96)),
+        batch_size_per_worker=12,
+        training_hooks=[Seen(tmp_path)],
+    )
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 2
+    for file in files:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert lines == ["0 1 12", "1 2 12", "2 3 12", "3 4 12"]
+
+
+class Fails(TrainingHook):
+    def post_update(self, minibatch, network):
+        raise ArithmeticError("no")
+
+
+def test_what_a_hook_raises_ends_the_fit(client, network, blobs):
+    with pytest.raises(ClusterError, match="failed with ArithmeticError"):
+        trained(
+            *(client, network, blobs(96)),
+            batch_size_per_worker=12,
+            training_hooks=[Fails()],
+        )
+
+
+@pytest.mark.parametrize(("level", "loads"), [("memory_only", 4), ("none", 12)])
+def test_workers_keep_what_they_decoded_or_read_it_again(
+    client, network, blobs, tmp_path, level, loads
+):
+    data = blobs(96)
+    for number, part in enumerate(data.batches(24)):
+        columns = {f"x{n}": part.features[:, n] for n in range(16)}
+        columns["label"] = part.labels.argmax(axis=1)
+        pq.write_table(pa.table(columns), tmp_path / f"part-{number}.parquet")
+    master = ParameterAveragingTrainingMaster(dealing="fixed", storage_level=level)
+    front = DaskMultiLayer(client, network(), master)
+    front.fit_paths(
+        str(tmp_path),
+        features=[f"x{n}" for n in range(16)],
+        label="label",
+        require_success=False,
+        batch_size=12,
+        epochs=3,
+    )
+    assert front.last_fit.loads == loads

@@ -11,8 +11,17 @@ from daskdl import (
     ParameterAveragingTrainingMaster,
     ResidualClippingPostProcessor,
     SharedTrainingMaster,
+    TrainingHook,
 )
-from daskdl.cluster.dl4j_names import AVERAGING, NAMES, SHARED, VOID, snake_case
+from daskdl.cluster.dl4j_names import (
+    AVERAGING,
+    INTERFACE,
+    NAMES,
+    SHARED,
+    VOID,
+    snake_case,
+)
+from daskdl.data.room import Room
 from daskdl.errors import OptionError
 from tests.unit.cluster.inline_client import InlineClient
 from tests.unit.networks.small import mlp
@@ -29,7 +38,9 @@ VALUES = {
     "residual_post_processor": ResidualClippingPostProcessor(),
     "rng_seed": 12345,
     "save_updater": True,
+    "storage_level": "MEMORY_ONLY",
     "threshold_algorithm": AdaptiveThresholdAlgorithm(),
+    "training_hooks": [TrainingHook()],
     "updates_threshold": 1e-3,
     "worker_prefetch_num_batches": 2,
     "workers_per_node": 1,
@@ -139,3 +150,50 @@ def test_a_front_end_has_no_options_of_masters(option, said):
 def test_a_front_end_takes_three_without_a_name():
     with pytest.raises(OptionError, match="client, network, training_master, and opti"):
         DaskMultiLayer(InlineClient(), mlp(), SharedTrainingMaster(), None)
+
+
+@pytest.mark.parametrize(
+    ("given", "level"),
+    [("MEMORY_ONLY", "memory_only"), ("none", "none"), (None, "none")],
+)
+def test_a_storage_level_may_be_spelt_as_spark_does(given, level):
+    assert SharedTrainingMaster(storage_level=given).storage_level == level
+
+
+@pytest.mark.parametrize("level", ["MEMORY_AND_DISK", "DISK_ONLY", 3])
+def test_a_storage_level_that_means_nothing_is_refused(level):
+    with pytest.raises(OptionError, match="storage_level must be one of memory_only"):
+        SharedTrainingMaster(storage_level=level)
+
+
+def test_a_worker_that_keeps_nothing_has_room_for_a_window():
+    room = Room(cache_bytes=100, window_bytes=40)
+    assert SharedTrainingMaster().room(room) == room
+    assert SharedTrainingMaster(storage_level="none").room(room) == Room(0, 40)
+
+
+def test_one_hook_may_stand_alone():
+    hook = TrainingHook()
+    assert SharedTrainingMaster(training_hooks=hook).training_hooks == (hook,)
+
+
+@pytest.mark.parametrize("hooks", [[print], 3, [TrainingHook]])
+def test_what_is_no_hook_is_refused(hooks):
+    with pytest.raises(OptionError, match=r"training_hooks must be objects of classes"):
+        SharedTrainingMaster(training_hooks=hooks)
+
+
+def test_a_run_goes_on_with_other_hooks():
+    """They change nothing that is said to be learnt."""
+    hooked = SharedTrainingMaster(training_hooks=[TrainingHook()])
+    assert hooked.in_words() == SharedTrainingMaster().in_words()
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in NAMES if INTERFACE in one.of], ids=lambda one: one.name
+)
+@pytest.mark.parametrize("spell", [str, snake_case])
+def test_a_method_of_masters_is_refused_with_what_takes_its_place(one, spell):
+    method = getattr(SharedTrainingMaster(), spell(one.name))
+    with pytest.raises(OptionError, match=f"Shared.*: {one.name} must not be called"):
+        method()
