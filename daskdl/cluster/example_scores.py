@@ -13,6 +13,7 @@ from daskdl.cluster.inference import (
     in_order,
     network_of,
     run_on,
+    spread,
 )
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.worker_changes import WorkerChanges
@@ -40,6 +41,7 @@ def score_examples_of(
 
     Who goes and comes meanwhile is added to `changes`.
     """
+    source = spread(client, source, task)
     results = run_on(
         client, network, source, score_rows_of_partitions, None, task, changes
     )

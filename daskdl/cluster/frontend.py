@@ -26,6 +26,7 @@ from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_states import KeptStates, States
 from daskdl.cluster.preflight import check_master
 from daskdl.cluster.session_members import SESSION_ADVICE
+from daskdl.cluster.travel import check_travels, travelling
 from daskdl.data.sources.paths import listed_paths
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
@@ -41,6 +42,7 @@ from daskdl.nn.loss_evaluations import REGRESSION_LOSSES
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
+from daskdl.training.registered_kinds import packed_kinds
 
 
 class ClusterNetwork(Dl4jMethods[N]):
@@ -160,6 +162,9 @@ class ClusterNetwork(Dl4jMethods[N]):
         with ExitStack() as held:
             with self._scheduler_must_answer(AGAIN):
                 held.enter_context(enough_workers)
+                kinds = packed_kinds(self.network.conf.to_dict())
+                own = travelling(self._master, given, kinds)
+                check_travels(self._client, who, own)
                 there, how = held.enter_context(self._handed_over(data, given))
                 tell("checking the data, of which every example is read once")
                 prepared = prepare(

@@ -23,6 +23,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sinks import Sink
+from daskdl.data.sources.memory_rows import cut_source
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.returned import OutputColumn
 from daskdl.errors import DataError
@@ -131,6 +132,7 @@ def score_source(
 
     Who goes and comes meanwhile is added to `changes`.
     """
+    source = spread(client, source, task)
     empty = [evaluation.new_instance() for evaluation in evaluations]
     results = run_on(client, network, source, score_partitions, empty, task, changes)
     merged = [evaluation.new_instance() for evaluation in evaluations]
@@ -157,6 +159,7 @@ def predict_source(
 
     Who goes and comes meanwhile is added to `changes`.
     """
+    source = spread(client, source, task)
     results = run_on(client, network, source, predict_partitions, sink, task, changes)
     return in_order(source, results)
 
@@ -379,6 +382,15 @@ def _n_bytes(state: NetworkState) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
+def spread(client: Client, source: Source, task: InferenceTask) -> Source:
+    """Return a source with data in memory in enough partitions for all workers."""
+    return cut_source(source, _n_groups(client), task.batch_size)
+
+
+def _n_groups(client: Client) -> int:
+    return GROUPS_PER_WORKER * max(1, len(client.nthreads()))
+
+
 def run_on(
     client: Client,
     network: Network[Any],
@@ -401,7 +413,7 @@ def run_on(
         Who goes and comes meanwhile is added to it.
     """
     numbered = list(enumerate(source.partitions))
-    n_groups = GROUPS_PER_WORKER * max(1, len(client.nthreads()))
+    n_groups = _n_groups(client)
     groups = [numbered[start::n_groups] for start in range(n_groups)]
     groups = [group for group in groups if group]
 

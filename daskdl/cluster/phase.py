@@ -81,18 +81,18 @@ class Phase:
         """Order the members to train."""
         totals = self.ledger.totals if self._is_closed else None
         members, hosts = frozenset(self._shares), self._members.hosts
-        orders = {
-            rank: TrainPhase(
+        orders = {}
+        for rank, share in self._shares.items():
+            minibatches, partitions = self._members.to_send(rank, share)
+            orders[rank] = TrainPhase(
                 phase=self.number,
                 epoch=epoch,
                 members=members,
-                minibatches=tuple(share),
-                partitions=self._members.new_partitions(rank, share),
+                minibatches=minibatches,
+                partitions=partitions,
                 totals=totals,
                 hosts=hosts,
             )
-            for rank, share in self._shares.items()
-        }
         self._members.order(orders)
         for rank in members - self._members.addresses.keys():
             self.lost(rank)
@@ -195,10 +195,9 @@ class Phase:
             return
         self.ledger.give(move.target, moved)
         self._balance.settle(move.target, self.ledger.totals[move.target])
+        minibatches, partitions = self._members.to_send(move.target, moved)
         more = MoreWork(
-            phase=self.number,
-            minibatches=moved,
-            partitions=self._members.new_partitions(move.target, moved),
+            phase=self.number, minibatches=minibatches, partitions=partitions
         )
         self._members.order({move.target: more})
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from distributed import Future
 
 from daskdl.cluster.shared_state import SharedState
+from daskdl.data.plan import Minibatch
 from daskdl.training.state import NetworkState
 
 
@@ -25,6 +26,8 @@ class SessionMember:
         Where it is; ``None`` before that.
     partitions : set of int
         That it was given.
+    gathered : dict of int to Minibatch
+        Of data in memory, by index: where it has their rows.
     trained : int
         Minibatches, in phases that ended.
     """
@@ -35,6 +38,7 @@ class SessionMember:
     state: NetworkState | None = None
     host: str | None = None
     partitions: set[int] = field(default_factory=set)
+    gathered: dict[int, Minibatch] = field(default_factory=dict)
     trained: int = 0
 
     @property

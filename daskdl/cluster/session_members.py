@@ -15,6 +15,7 @@ from daskdl.checks import some
 from daskdl.cluster import bus
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, name_waiting
+from daskdl.cluster.carried_partitions import Carried, CarriedPartitions
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.enough_workers import asked_for
 from daskdl.cluster.full_memory import FullMemory
@@ -43,7 +44,6 @@ from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.cluster.worker_wait import WorkerWait
 from daskdl.data.plan import Minibatch
 from daskdl.data.room import room_of
-from daskdl.data.sources.partition import Partition
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -104,7 +104,7 @@ class SessionMembers:
             )
         self._client = client
         self._master = master
-        self._partitions = data.source.partitions
+        self._carried = CarriedPartitions(data.source.partitions)
         self._resources = dict(resources or {})
         self._selection = WorkerSelection(client, workers, self._resources)
         limits = self._selection.memory_limits()
@@ -370,15 +370,11 @@ class SessionMembers:
                 self._take_complaint(event)
             return event
 
-    def new_partitions(
-        self, rank: int, share: Sequence[Minibatch]
-    ) -> dict[int, Partition]:
-        """Return the partitions of `share` that the member has not been given."""
-        known = self._members[rank].partitions if rank in self._members else set()
-        needed = {piece.partition for batch in share for piece in batch.pieces}
-        new = {number: self._partitions[number] for number in needed - known}
-        known |= needed
-        return new
+    def to_send(self, rank: int, share: Sequence[Minibatch]) -> Carried:
+        """Return a share as the member reads it, and what it was not given of it."""
+        if rank not in self._members:
+            return tuple(share), {}
+        return self._carried.to_send(self._members[rank], share)
 
     def order_all(self, order: Order) -> None:
         """Give every member the same order."""

@@ -6,14 +6,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from distributed import get_task_stream
 
 from daskdl import (
     DaskMultiLayer,
+    DataSet,
     Evaluation,
     Listener,
     ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
     TrainingHook,
 )
+from daskdl.cluster import session_members
+from daskdl.cluster.carried_partitions import CarriedPartitions
 from daskdl.errors import ClusterError
 
 
@@ -129,3 +134,33 @@ def test_workers_keep_what_they_decoded_or_read_it_again(
         epochs=3,
     )
     assert front.last_fit.loads == loads
+
+
+def test_data_in_memory_are_evaluated_by_all_workers(client, network, rng):
+    """Each row goes to one of them, and the minibatches stay the same."""
+    n = 60_000
+    labels = np.eye(4, dtype=np.float32)[rng.integers(0, 4, n)]
+    data = DataSet(rng.normal(size=(n, 16)).astype(np.float32), labels)
+    front = DaskMultiLayer(client, network())
+    with get_task_stream(client=client) as stream:
+        found = front.evaluate(data, batch_size=512)
+    scored = [task for task in stream.data if "score_partitions" in str(task["key"])]
+    assert len({task["worker"] for task in scored}) == 2
+    expected = front.network.evaluate(data)
+    np.testing.assert_array_equal(found.confusion_matrix, expected.confusion_matrix)
+
+
+def test_each_row_in_memory_goes_to_the_worker_that_trains_it(client, network, blobs):
+    trained_on, data = [], blobs(96)
+
+    class Carried(CarriedPartitions):
+        def to_send(self, member, share):
+            minibatches, new = super().to_send(member, share)
+            trained_on.extend(one.rows for one in new.values())
+            return minibatches, new
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session_members, "CarriedPartitions", Carried)
+        front = DaskMultiLayer(client, network(), SharedTrainingMaster(dealing="fixed"))
+        front.fit((data.features, data.labels), batch_size=12, epochs=3)
+    assert sum(trained_on) == 96

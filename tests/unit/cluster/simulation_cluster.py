@@ -331,11 +331,13 @@ class SimulatedMembers:
             self._complaints.take(event.rank, complaint, self._world.now)
         return event
 
-    def new_partitions(self, rank: int, share: Sequence[Any]) -> dict[int, Partition]:
+    def to_send(
+        self, rank: int, share: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], dict[int, Partition]]:
         known = self._known.setdefault(rank, set())
         needed = {piece.partition for batch in share for piece in batch.pieces} - known
         known |= needed
-        return {number: self._partitions[number] for number in needed}
+        return tuple(share), {number: self._partitions[number] for number in needed}
 
     def order_all(self, order: Order) -> None:
         self.order(dict.fromkeys(self._alive, order))

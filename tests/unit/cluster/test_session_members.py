@@ -343,8 +343,8 @@ def test_a_stranger_is_not_lost(members):
 
 def test_each_member_gets_each_partition_once(members):
     first, second = plan_minibatches([4, 4], 4)
-    members.new_partitions(0, [first])
-    assert members.new_partitions(0, [first, second]) == {1: "p1"}
+    members.to_send(0, [first])
+    assert members.to_send(0, [first, second]) == ((first, second), {1: "p1"})
 
 
 def test_an_order_that_a_worker_cannot_take_ends_the_fit(members, client):
