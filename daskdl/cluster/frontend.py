@@ -16,6 +16,7 @@ import numpy as np
 from distributed import Client
 
 from daskdl.checks import check_count, check_type
+from daskdl.cluster.asynchronous import serves_asynchronous_clients
 from daskdl.cluster.dl4j_methods import answers_to_dl4j
 from daskdl.cluster.dl4j_names import GRAPH, SEQUENCE
 from daskdl.cluster.driver import Driver
@@ -51,7 +52,8 @@ class ClusterNetwork(Dl4jMethods[N]):
     Parameters
     ----------
     client : distributed.Client
-        A synchronous client of the cluster to work on.
+        Of the cluster to work on. If it is asynchronous, methods that ask the cluster
+        for something are awaited: ``await network.fit(...)``.
     network : network or configuration
         A network is trained in place; a configuration is initialised first.
     training_master : TrainingMaster, optional
@@ -248,6 +250,7 @@ class ClusterNetwork(Dl4jMethods[N]):
 
 
 @answers_to_dl4j
+@serves_asynchronous_clients
 class DaskMultiLayer(ClusterNetwork[MultiLayerNetwork]):
     """A :class:`MultiLayerNetwork` on a Dask cluster; DL4J's SparkDl4jMultiLayer."""
 
@@ -311,6 +314,7 @@ class DaskMultiLayer(ClusterNetwork[MultiLayerNetwork]):
 
 
 @answers_to_dl4j
+@serves_asynchronous_clients
 class DaskComputationGraph(ClusterNetwork[ComputationGraph]):
     """A :class:`ComputationGraph` on a Dask cluster; DL4J's SparkComputationGraph."""
 

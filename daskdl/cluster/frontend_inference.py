@@ -1,5 +1,6 @@
 """What the front ends do with a trained network: evaluate, score and predict."""
 
+import asyncio
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,6 +108,7 @@ class ClusterInference(KnownOptions, Generic[N]):
         self._threshold = math.nan
         self._kept = KeptStates()
         self._client = client
+        self._turn = asyncio.Lock()  # of asynchronous clients
         self._master = training_master or SharedTrainingMaster()
 
     def _built(

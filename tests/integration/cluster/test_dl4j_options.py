@@ -1,12 +1,13 @@
 """Options of DL4J's masters that decide how a fit goes on a cluster."""
 
+import asyncio
 import os
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import get_task_stream
+from distributed import Client, get_task_stream
 
 from daskdl import (
     DaskMultiLayer,
@@ -164,3 +165,20 @@ def test_each_row_in_memory_goes_to_the_worker_that_trains_it(client, network, b
         front = DaskMultiLayer(client, network(), SharedTrainingMaster(dealing="fixed"))
         front.fit((data.features, data.labels), batch_size=12, epochs=3)
     assert sum(trained_on) == 96
+
+
+def test_fits_and_evaluations_of_an_asynchronous_client_are_awaited(
+    client, network, blobs
+):
+    async def train():
+        address = client.scheduler.address
+        async with Client(address, asynchronous=True, set_as_default=False) as own:
+            front = DaskMultiLayer(own, network())
+            trained = await front.fit(blobs(96), batch_size=12)
+            return front, trained, await front.evaluate(blobs(96))
+
+    front, trained, found = asyncio.run(train())
+    assert trained is front.network
+    assert front.last_fit.examples == 96
+    expected = trained.evaluate(blobs(96))
+    np.testing.assert_array_equal(found.confusion_matrix, expected.confusion_matrix)
