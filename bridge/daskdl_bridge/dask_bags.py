@@ -109,6 +109,10 @@ class BagPartition(Partition):
     is_keyed: bool
     rows: int | None = None
 
+    def held_keys(self) -> tuple[Hashable, ...]:
+        """Return that of a persisted partition; see `Partition.held_keys`."""
+        return tuple(self.graph.persisted)
+
     def load(self) -> Examples:
         """Compute the elements in this thread; see `Partition.load`."""
         blocks = list(self.load_blocks())

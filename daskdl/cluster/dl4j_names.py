@@ -221,11 +221,10 @@ NAMES: tuple[Dl4jName, ...] = (
         "Leave it out: every epoch deals all minibatches in equal shares, each to one "
         "worker; `dealing` says whether they may move from slow workers to others",
         "repartitioner",
-        "repartition",
-        "repartitionData",
-        "repartionData",
         "repartitionStrategy",
     ),
+    Dl4jName("repartitionData", (SHARED,), "repartition"),
+    Dl4jName("repartionData", (AVERAGING,), "repartition"),
     Dl4jName("storageLevelStreams", (AVERAGING,), "storage_level"),
     # VoidConfiguration
     *_same((VOID,), "meshBuildMode"),

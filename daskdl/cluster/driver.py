@@ -310,6 +310,7 @@ class Driver:
             shuffled=shuffle,
             seed=self._master.seed(self._network.conf.seed),
             room=at.room if at.positions else self._members.room,
+            homes=self._members.homes(),
         )
         shares = order.deal(at, sorted(self._members.addresses))
         self._fit.workers = len(shares)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from daskdl.cluster.homes import deal_at_home
 from daskdl.data.plan import Minibatch, deal_rest
 from daskdl.data.room import Room
 from daskdl.nn.fitting.preparation import PreparedData
@@ -21,6 +22,9 @@ class EpochOrder:
     ----------
     data, epoch, shuffled, seed, room
         See :meth:`PreparedData.epoch`.
+    homes : mapping of int to int, optional
+        Deals whole partitions, each to where it lies; see
+        :func:`~daskdl.cluster.homes.deal_at_home`. Equal shares if not given.
     """
 
     data: PreparedData
@@ -28,6 +32,7 @@ class EpochOrder:
     shuffled: bool
     seed: int
     room: Room
+    homes: Mapping[int, int] | None = None
 
     def deal(self, after: RunPosition, ranks: Sequence[int]) -> Shares:
         """Deal the minibatches, or those behind a position in the epoch.
@@ -39,6 +44,9 @@ class EpochOrder:
         ranks : sequence of int
             Of those that train.
         """
+        if self.homes is not None and not after.left:
+            (whole,) = self._whole(1)
+            return deal_at_home(whole, self.homes, ranks)
         if after.left:
             numbered = {
                 minibatch.index: minibatch for minibatch in self.data.minibatches
@@ -78,7 +86,8 @@ class EpochOrder:
             epoch=epochs,
             positions=positions,
             room=self.room,
-            left=() if is_as_dealt else numbers,
+            # Where partitions lie may be another place then.
+            left=() if is_as_dealt and self.homes is None else numbers,
         )
 
     def _whole(self, n_members: int) -> Sequence[Sequence[Minibatch]]:

@@ -19,6 +19,7 @@ from daskdl.cluster.carried_partitions import Carried, CarriedPartitions
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.enough_workers import asked_for
 from daskdl.cluster.full_memory import FullMemory
+from daskdl.cluster.homes import homes_of
 from daskdl.cluster.kept_network import NobodyLeftError
 from daskdl.cluster.liveness import Liveness
 from daskdl.cluster.mailbox import SessionPlugin
@@ -369,6 +370,12 @@ class SessionMembers:
             if isinstance(event, MemberReport) and event.what == "complaint":
                 self._take_complaint(event)
             return event
+
+    def homes(self) -> dict[int, int] | None:
+        """Return where partitions lie, by rank; None if they are dealt anywhere."""
+        if self._master.repartition == "always" or self._data.source.in_memory:
+            return None
+        return homes_of(self._client, self._data.source.partitions, self.addresses)
 
     def to_send(self, rank: int, share: Sequence[Minibatch]) -> Carried:
         """Return a share as the member reads it, and what it was not given of it."""

@@ -4,7 +4,7 @@ A large part of a store is read from its beginning to its end, a block at a time
 plans and readers each of its blocks is a partition by itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from daskdl.data.dataset import DataSet
@@ -69,6 +69,10 @@ class PartitionBlock(Partition):
     def align(self) -> Alignment | None:  # type: ignore[override]
         """Alignment of the time series of the partition."""
         return self.whole.align
+
+    def held_keys(self) -> tuple[Hashable, ...]:
+        """Return those of the partition; see `Partition.held_keys`."""
+        return self.whole.held_keys()
 
     def load(self) -> Examples:
         """Read the partition up to this block, and return it; see `BlockStreams`."""

@@ -1,7 +1,7 @@
 """Readers of tables, and partitions of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -117,6 +117,11 @@ class TablePartition(Partition):
     def __getstate__(self) -> dict[str, Any]:
         # They are asked for where the source is opened, and may be thousands.
         return {**self.__dict__, "class_names": None}
+
+    def held_keys(self) -> tuple[Hashable, ...]:
+        """Return those that its reader takes out of workers' memory."""
+        graph = getattr(self.reader, "graph", None)
+        return () if graph is None else tuple(graph.persisted)
 
     def load(self) -> DataSet | MultiDataSet:
         """Read the file and make examples of its rows, in stored order.

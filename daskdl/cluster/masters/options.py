@@ -47,6 +47,7 @@ from daskdl.encoding.residual import (
 from daskdl.errors import OptionError
 
 DEALINGS = ("balanced", "fixed")
+REPARTITIONS = ("always", "never")  # DL4J's Repartition, but for the third
 MESH_BUILD_MODES = ("auto", "plain", "mesh")
 # More members send each other more messages than a tree does; see design 0038.
 MOST_PLAIN = 8
@@ -67,6 +68,11 @@ class TrainingMaster(KnownOptions):
     collect_training_stats : bool
         Whether the front end tells them as DL4J does. What a fit did is measured in any
         case, and costs nothing.
+    repartition : {'always', 'never'}
+        Whether every epoch deals all minibatches in equal shares, or whole partitions:
+        each to the worker that has it in memory, of a persisted Dask collection, or to
+        one that reads it alone. Then workers may have more or less to train, and none
+        takes over another's work, until some come or go. Data in memory lie nowhere.
     training_hooks : TrainingHook or several
         What runs on workers before and after each minibatch.
     storage_level : {'memory_only', 'none'}
@@ -112,6 +118,7 @@ class TrainingMaster(KnownOptions):
     batch_size_per_worker: int | None = None
     rng_seed: int | None = None
     collect_training_stats: bool = True
+    repartition: str = "always"
     training_hooks: tuple[TrainingHook, ...] = ()
     storage_level: str | None = "memory_only"
     workers_per_node: int = 1
@@ -128,6 +135,9 @@ class TrainingMaster(KnownOptions):
     def __post_init__(self) -> None:
         who = type(self).__name__
         check_one_of(who, "dealing", self.dealing, DEALINGS)
+        repartition = as_known(self.repartition, REPARTITIONS)
+        check_one_of(who, "repartition", repartition, REPARTITIONS)
+        object.__setattr__(self, "repartition", repartition)
         approach = checked_approach(who, self.rdd_training_approach)
         object.__setattr__(self, "rdd_training_approach", approach)
         if self.export_directory is not None:
@@ -172,7 +182,7 @@ class TrainingMaster(KnownOptions):
     @property
     def moves_work(self) -> bool:
         """Whether minibatches may move between workers during an epoch."""
-        return self.dealing == "balanced"
+        return self.dealing == "balanced" and self.repartition == "always"
 
     def source_options(self) -> dict[str, Any]:
         """Return what it says of data, by the names of `SourceOptions`."""

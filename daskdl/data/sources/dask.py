@@ -75,6 +75,10 @@ class ArrayChunk(Partition):
     values: Mapping[str, NDArray[Any]]
     options: SourceOptions
 
+    def held_keys(self) -> tuple[Hashable, ...]:
+        """Return those of persisted chunks; see `Partition.held_keys`."""
+        return tuple(self.graph.persisted)
+
     def load(self) -> DataSet | MultiDataSet:
         """Compute the chunk in this thread; see `Partition.load`."""
         computed = self.graph.compute(self.keys.values())

@@ -1,7 +1,7 @@
 """An open source: partitions that any worker loads by itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +109,10 @@ class Partition(ABC):
         """
         for examples in self.load_blocks():
             yield LoadedRows(examples, keys=examples.keys)
+
+    def held_keys(self) -> tuple[Hashable, ...]:
+        """Return the keys of what workers of a cluster hold of it, by Dask's names."""
+        return ()
 
     def has_keys(self) -> bool:
         """Say whether the examples bring keys though the options name none."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 
+import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,8 +19,9 @@ from daskdl import (
     SharedTrainingMaster,
     TrainingHook,
 )
-from daskdl.cluster import session_members
+from daskdl.cluster import driver, session_members
 from daskdl.cluster.carried_partitions import CarriedPartitions
+from daskdl.cluster.phase import Phase
 from daskdl.errors import ClusterError
 
 
@@ -182,3 +184,34 @@ def test_fits_and_evaluations_of_an_asynchronous_client_are_awaited(
     assert front.last_fit.examples == 96
     expected = trained.evaluate(blobs(96))
     np.testing.assert_array_equal(found.confusion_matrix, expected.confusion_matrix)
+
+
+def test_persisted_chunks_are_trained_by_the_workers_that_hold_them(
+    client, network, blobs
+):
+    data = blobs(96)
+    features = client.persist(da.from_array(data.features, chunks=(24, 16)))
+    labels = client.persist(da.from_array(data.labels, chunks=(24, 4)))
+    for future in (*features.dask.values(), *labels.dask.values()):
+        future.result()
+    seen = {}
+
+    class Shares(Phase):
+        def __init__(self, number, shares, members, *others):
+            super().__init__(number, shares, members, *others)
+            for rank, share in shares.items():
+                found = {piece.partition for one in share for piece in one.pieces}
+                seen[members.address_of(rank)] = found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "Phase", Shares)
+        master = SharedTrainingMaster(repartition="never")
+        front = DaskMultiLayer(client, network(), master)
+        front.fit((features, labels), batch_size=12)
+    assert front.last_fit.examples == 96
+    keys = [features.__dask_keys__(), labels.__dask_keys__()]
+    for number, ((of_features,), (of_labels,)) in enumerate(zip(*keys, strict=True)):
+        both = [of_features, of_labels]
+        holders = client.sync(client.scheduler.who_has, keys=both)
+        (trained_by,) = (address for address, each in seen.items() if number in each)
+        assert trained_by in {*holders[of_features], *holders[of_labels]}

@@ -229,6 +229,8 @@ def test_every_option_of_a_master_can_stand_in_a_job(master):
     # A job has `batch_size` and the network's `seed`, and starts its own workers.
     elsewhere = {"batch_size_per_worker", "collect_training_stats", "rng_seed"}
     elsewhere |= {"workers_per_node", "storage_level", "training_hooks"}
+    # The files of a job lie where all workers read them.
+    elsewhere |= {"repartition"}
     options = {field.name for field in fields(master)}
     assert options - set(Training.model_fields) == elsewhere
 

@@ -331,6 +331,9 @@ class SimulatedMembers:
             self._complaints.take(event.rank, complaint, self._world.now)
         return event
 
+    def homes(self) -> None:
+        """Tell that partitions are dealt anywhere."""
+
     def to_send(
         self, rank: int, share: Sequence[Any]
     ) -> tuple[tuple[Any, ...], dict[int, Partition]]:

@@ -35,6 +35,7 @@ VALUES = {
     "export_directory": "hdfs://nameservice/export",
     "mesh_build_mode": "mesh",
     "rdd_training_approach": "Export",
+    "repartition": "Never",
     "residual_post_processor": ResidualClippingPostProcessor(),
     "rng_seed": 12345,
     "save_updater": True,
