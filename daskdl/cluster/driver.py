@@ -33,14 +33,11 @@ from daskdl.errors import (
     BusClosedError,
     ClusterError,
     DaskdlError,
+    DivergedError,
     StepTimeoutError,
     WorkerLostError,
 )
-from daskdl.nn.fitting.events import (
-    FitReport,
-    FitStarted,
-    WorkersRejoined,
-)
+from daskdl.nn.fitting.events import FitReport, FitStarted, WorkersRejoined
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData
@@ -82,8 +79,8 @@ class Driver:
         What a worker must offer to take part.
     listeners : sequence of Listener
         Called in this thread.
-    evaluate : function of (data, **how), optional
-        Evaluates the network for listeners.
+    evaluate, tally : function of (data, **how), (data, empty, **how), optional
+        Evaluates the network for listeners, or has a tally count.
     threshold : float
         Where an earlier fit left the threshold of gradient sharing; NaN if none did.
     plan : function, optional
@@ -112,6 +109,7 @@ class Driver:
         resources: Mapping[str, float] | None = None,
         listeners: Sequence[Listener] = (),
         evaluate: Callable[..., Any] | None = None,
+        tally: Callable[..., Any] | None = None,
         threshold: float = math.nan,
         plan: Callable[[], RunPlan] = RunPlan,
         resumed: Resumed | None = None,
@@ -122,7 +120,9 @@ class Driver:
         self._master = master
         self._data = data
         self._resumed = resumed
-        self._fit = Fit(listeners, 0, self._brought, evaluate, lambda: self.threshold)
+        self._fit = Fit(
+            listeners, 0, self._brought, evaluate, lambda: self.threshold, tally
+        )
         self._fit.plan = plan
         # Whether the members stand where the network does not.
         self._is_behind = False
@@ -167,7 +167,7 @@ class Driver:
     ) -> FitReport:
         """Train for `epochs` passes over the data, unless a listener ends it.
 
-        An epoch that has begun is trained to its end.
+        An epoch that has begun is trained to its end, unless it ends it within.
 
         When all workers went, others are waited for, and what was trained since the
         client last had the network is trained again.
@@ -208,6 +208,13 @@ class Driver:
             self._train(first, epochs, shuffle=shuffle)
         except NobodyLeftError as error:
             return error
+        except DivergedError as error:
+            if not self._fit.takes_divergence(error):
+                raise
+            # Of members that end in other states nothing is to be had.
+            self._is_behind = False
+            load_state(self._network, self._kept.state)
+            self.states.let_go()
         return None
 
     def _train(self, first: int, epochs: int, *, shuffle: bool) -> None:
@@ -318,6 +325,8 @@ class Driver:
             shares = self._run_phase(shares, epoch)
             if self._is_standstill_wanted() and any(shares.values()):
                 self._stand_within(epoch, order.position(at.epoch, shares))
+                if self._fit.is_stopped_within:
+                    return
         self._members.order_all(EndEpoch())
         self._count(self._data.examples)
         self._stand_at(epoch + 1, Standing(RunPosition(epoch=number)))
@@ -334,7 +343,7 @@ class Driver:
         examples = self._meter.epoch_examples
         score_sum = self._meter.epoch_score * examples if examples else 0.0
         self._stand_at(epoch, Standing(position, examples, score_sum))
-        if self._fit.is_checkpoint_wanted:
+        if self._fit.is_standstill_wanted:
             self._count(examples)
             self._fit.workers = len(position.positions)
             with self._nothing_lost():
@@ -345,7 +354,7 @@ class Driver:
         self._is_behind = False
 
     def _is_standstill_wanted(self) -> bool:
-        return self._fit.is_checkpoint_wanted or self._is_snapshot_due()
+        return self._fit.is_standstill_wanted or self._is_snapshot_due()
 
     def _is_snapshot_due(self) -> bool:
         may_return = bool(self._master.rejoin_timeout_s)
@@ -396,7 +405,7 @@ class Driver:
         if phase.is_cut:
             self._let_join(epoch, patient=False)
         left = phase.leftover(sorted(self._members.addresses))
-        is_ours = phase.is_standing and not self._fit.is_checkpoint_wanted
+        is_ours = phase.is_standing and not self._fit.is_standstill_wanted
         if is_ours and any(left.values()):
             self._standstills.stood(phase.first_end_s)
         return left

@@ -210,6 +210,7 @@ class ClusterNetwork(Dl4jMethods[N]):
                     resources=resources,
                     listeners=hearing,
                     evaluate=self.evaluate,
+                    tally=self._tally,
                     threshold=self._threshold,
                     plan=lambda: plan,
                     resumed=resumed,

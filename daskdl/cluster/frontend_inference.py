@@ -19,10 +19,12 @@ from daskdl.cluster.inference import (
     InferenceTask,
     Predicted,
     Scored,
+    Tallied,
     columns_without_rows,
     output_columns,
     predict_source,
-    score_source,
+    scored_of,
+    tally_source,
 )
 from daskdl.cluster.known_options import KnownOptions
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
@@ -61,6 +63,7 @@ from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer, fitted_normalizer
+from daskdl.nn.tallies import ScoreTally, Tally
 from daskdl.option_types import with_checked_types
 
 AGAIN = "Start it, and try again."
@@ -152,36 +155,56 @@ class ClusterInference(KnownOptions, Generic[N]):
         number: int = 0,
         most_copies: int | None = None,
         /,
+        **how: Any,
+    ) -> Scored:
+        """Score, and evaluate an output; messages name the method that was called."""
+        empty = ScoreTally(evaluations, number)
+        return scored_of(self._tallied(called, data, empty, most_copies, **how))
+
+    def _tally(self, data: Any, empty: Tally, **how: Any) -> Tally:
+        """Return a tally of one pass; how as for :meth:`evaluate`."""
+        how = {"batch_size": DEFAULT_EVALUATION_BATCH_SIZE, **how}
+        tally: Tally = self._tallied("evaluate", data, empty, **how).tally
+        return tally
+
+    def _tallied(
+        self,
+        called: str,
+        data: Any,
+        empty: Tally,
+        most_copies: int | None = None,
+        /,
         *,
         batch_size: int,
         normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
         start_timeout_s: float | None = None,
         **source_options: Any,
-    ) -> Scored:
-        """Score, and evaluate an output; messages name the method that was called."""
+    ) -> Tallied:
+        """Make one pass over data with labels, if the tally needs them."""
         check_count(type(self).__name__, "batch_size", batch_size)
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         who = f"{type(self).__name__}.{called}"
         wanted = given_options(who, options, source_options)
+        if not empty.needs_labels:
+            wanted = replace(wanted, require_labels=False)
         workers = self._enough_workers(start_timeout_s)
         task = InferenceTask(
             batch_size,
             normalizer=normalizer,
-            output=number,
             most_copies=most_copies,
         )
         with (
             self._opened(data, wanted) as source,
             self._inferring(workers) as changes,
         ):
-            scored = score_source(
-                self._client, self.network, source, evaluations, task, changes
+            tallied = tally_source(
+                self._client, self.network, source, empty, task, changes
             )
-        self.last_skipped = scored.skipped
-        if not scored.examples:
+        self.last_skipped = tallied.skipped
+        if not tallied.examples:
             raise DataError(f"{source.name}: must hold an example, got none.")
-        return scored
+        return tallied
 
     @data_in_one
     def score_examples(

@@ -33,6 +33,7 @@ from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.fitting.preparation import Scan, class_axes
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
+from daskdl.nn.tallies import ScoreTally, Tally
 from daskdl.training.state import NetworkState, network_from_state, state_of
 
 # Enough to balance, few enough that building a network for each is cheap.
@@ -60,6 +61,22 @@ class Scored:
 
     evaluations: list[Evaluable]
     loss_sum: float
+    examples: int
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """What a pass over examples counted.
+
+    Attributes
+    ----------
+    tally : Tally
+    examples, skipped : int
+        How many it saw, and rows that could not become examples.
+    """
+
+    tally: Any
     examples: int
     skipped: int = 0
 
@@ -132,16 +149,35 @@ def score_source(
 
     Who goes and comes meanwhile is added to `changes`.
     """
+    empty = ScoreTally(evaluations, task.output)
+    return scored_of(tally_source(client, network, source, empty, task, changes))
+
+
+def scored_of(tallied: Tallied) -> Scored:
+    """Return what a pass with a :class:`ScoreTally` has counted."""
+    found: ScoreTally = tallied.tally
+    return Scored(found.evaluations, found.loss_sum, found.examples, tallied.skipped)
+
+
+def tally_source(
+    client: Client,
+    network: Network[Any],
+    source: Source,
+    empty: Tally,
+    task: InferenceTask,
+    changes: WorkerChanges | None = None,
+) -> Tallied:
+    """Count all of `source`, as `network` answers to it.
+
+    Who goes and comes meanwhile is added to `changes`.
+    """
     source = spread(client, source, task)
-    empty = [evaluation.new_instance() for evaluation in evaluations]
-    results = run_on(client, network, source, score_partitions, empty, task, changes)
-    merged = [evaluation.new_instance() for evaluation in evaluations]
+    results = run_on(client, network, source, tally_partitions, empty, task, changes)
+    merged = empty.new_instance()
     for result in results:
-        for target, part in zip(merged, result.evaluations, strict=True):
-            target.merge(part)
-    return Scored(
+        merged.merge(result.tally)
+    return Tallied(
         merged,
-        sum(result.loss_sum for result in results),
         sum(result.examples for result in results),
         sum(result.skipped for result in results),
     )
@@ -184,34 +220,32 @@ def in_order(source: Source, results: Sequence[Sequence[Predicted]]) -> list[Pre
 
 
 @reported_by_client
-def score_partitions(
+def tally_partitions(
     state: NetworkState,
     numbered: Sequence[tuple[int, Partition]],
-    evaluations: Sequence[Evaluable],
+    empty: Tally,
     task: InferenceTask,
-) -> Scored:
-    """Evaluate some partitions. Runs as a Dask task."""
+) -> Tallied:
+    """Count some partitions. Runs as a Dask task."""
     with copies_at_most(task.most_copies):
-        return _score_all(network_of(state), numbered, evaluations, task)
+        return _tally_all(network_of(state), numbered, empty, task)
 
 
-def _score_all(
+def _tally_all(
     network: Network[Any],
     numbered: Sequence[tuple[int, Partition]],
-    evaluations: Sequence[Evaluable],
+    empty: Tally,
     task: InferenceTask,
-) -> Scored:
-    own = [evaluation.new_instance() for evaluation in evaluations]
-    loss_sum, examples, skipped = 0.0, 0, 0
+) -> Tallied:
+    tally = empty.new_instance()
+    examples, skipped = 0, 0
     for rows in (one for _, part in numbered for one in part.load_rows()):
         skipped += rows.skipped
         for batch in rows.examples.batches(task.batch_size):
             with network.normalizing(task.normalizer):
-                loss, outputs = _scored(network, batch)
-            loss_sum += loss
+                tally.add(network, batch)
             examples += batch.num_examples
-            _evaluate(network, batch, outputs, own, task.output)
-    return Scored(own, loss_sum, examples, skipped)
+    return Tallied(tally, examples, skipped)
 
 
 @reported_by_client
@@ -255,44 +289,11 @@ def columns_without_rows(
     return prediction_columns(beside, outputs, class_axes(network), n_outs=n_outs)
 
 
-def _scored(network: Network[Any], batch: Batch) -> tuple[float, list[NDArray[Any]]]:
-    """Return the sum of the losses of a minibatch, and the outputs."""
-    if "fmeasure" in network.output_losses:
-        # It has no losses of examples, only one of the minibatch.
-        loss = network.compute_score(batch)
-        loss -= network.plan.regularization_score(
-            network.params,
-            iteration=network.iteration_count,
-            epoch=network.epoch_count,
-        )
-        return loss * batch.num_examples, outputs_of(network, batch)
-    scores, outputs = network.score_and_output(batch)
-    return float(scores.sum(dtype=np.float64)), outputs
-
-
 def network_of(state: NetworkState) -> Network[Any]:
     """Return the network of a task, which takes one of its worker's threads."""
     network = network_from_state(state)
     network.threads = 1
     return network
-
-
-def _evaluate(
-    network: Network[Any],
-    batch: Batch,
-    outputs: Sequence[NDArray[Any]],
-    evaluations: Sequence[Evaluable],
-    number: int,
-) -> None:
-    if isinstance(batch, DataSet):
-        mask = batch.labels_mask
-    else:
-        mask = batch.labels_masks[number] if batch.labels_masks else None
-    if mask is None:
-        mask = network.mask_to_count(number)
-    labels = network.labels_to_count(batch)[number]
-    for evaluation in evaluations:
-        evaluation.eval(labels, outputs[number], mask)
 
 
 def _predict(

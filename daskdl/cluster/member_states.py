@@ -55,6 +55,10 @@ class MemberStates:
         """Note that the members train on, so that they have something else."""
         self._here = None
 
+    def let_go(self) -> None:
+        """Note that there is nothing to bring: the members have ended otherwise."""
+        self._here = ()
+
     def bring(self) -> tuple[Mapping[str, Any], ...]:
         """Return what each member has, by rank; asks them between two phases."""
         if self._here is None:

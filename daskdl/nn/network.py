@@ -359,7 +359,7 @@ class Network(StepNetwork[Conf]):
         """
         scores, _ = self.score_and_output(batch, normalizer=normalizer)
         if include_regularization:
-            scores += self._regularization_score()
+            scores += self.regularization_score()
         return scores
 
     def score_and_output(
@@ -401,7 +401,7 @@ class Network(StepNetwork[Conf]):
             # Not the scores of the examples: some losses are of a whole minibatch.
             labels, masks = self._converter.labels(arrays)
             loss = self._passes.loss(labels, masks, averages=self.conf.mini_batch)
-        return loss + self._regularization_score()
+        return loss + self.regularization_score()
 
     @overload
     def evaluate(

@@ -559,7 +559,7 @@ class StepNetwork(ABC, Generic[Conf]):
             averages=self.conf.mini_batch,
             numbers=partial(numbers_of, *now) if self._draws else None,
         )
-        self.score = loss + self._regularization_score()
+        self.score = loss + self.regularization_score()
         return arrays.num_examples
 
     @property
@@ -594,6 +594,7 @@ class StepNetwork(ABC, Generic[Conf]):
         is_stretch = any(run.carries_state for run in self._program.runs)
         return self._converter.checked(batch, any_length=is_stretch, numbers=numbers)
 
-    def _regularization_score(self) -> float:
+    def regularization_score(self) -> float:
+        """Return what regularization adds to the score now."""
         at, epoch = self.iteration_count, self.epoch_count
         return self.plan.regularization_score(self.params, iteration=at, epoch=epoch)

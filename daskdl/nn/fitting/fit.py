@@ -5,11 +5,12 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from functools import partial
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 import numpy as np
 
-from daskdl.errors import OptionError, OutputError, StorageError
+from daskdl.errors import DivergedError, OptionError, OutputError, StorageError
 from daskdl.nn.fitting.events import (
     CheckpointFailed,
     EpochFinished,
@@ -19,11 +20,14 @@ from daskdl.nn.fitting.events import (
 )
 from daskdl.nn.fitting.listener import Listener, kept_states, restore_states
 from daskdl.nn.fitting.run_state import RunPlan, RunPosition, RunState
+from daskdl.nn.tallies import Tally, tally_here
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=Tally)
 
 
 class Fit:
@@ -40,6 +44,8 @@ class Fit:
         Evaluates it, if that is not to be done in this process.
     threshold : function, optional
         Returns where the threshold of gradient sharing stands.
+    tally : function of (data, empty, ``**how``), optional
+        Makes a pass over data with it, likewise.
 
     Attributes
     ----------
@@ -75,6 +81,7 @@ class Fit:
         network: "Callable[[], Network[Any]]",
         evaluate: Callable[..., Any] | None = None,
         threshold: Callable[[], float] = lambda: math.nan,
+        tally: Callable[..., Any] | None = None,
     ) -> None:
         self.epochs = epochs
         self.epoch = 0
@@ -87,7 +94,10 @@ class Fit:
         self.score = float("nan")
         self.report = FitReport()
         self._is_stopped = False
+        self._is_stopped_within = False
+        self._is_standstill_wanted = False
         self._is_checkpoint_wanted = False
+        self._at_standstill: list[Callable[[Fit], None]] = []
         self._position = RunPosition()
         self._score_sum = 0.0
         self._threshold = threshold
@@ -100,6 +110,7 @@ class Fit:
         ]
         self._network = network
         self._evaluate = evaluate
+        self._tally = tally
         self.values: dict[str, float] = {}
         self._start_s = self._epoch_start_s = time.monotonic()
 
@@ -124,26 +135,69 @@ class Fit:
         evaluate = self._evaluate or network.evaluate
         return evaluate(data, **how)
 
-    def stop(self) -> None:
+    def tally(self, data: Any, empty: T, **how: Any) -> T:
+        """Have a tally count data where the network is trained, as that answers.
+
+        Parameters
+        ----------
+        data, **how
+            As ``evaluate`` of what ``fit`` was called on takes them.
+        empty : Tally
+            Not changed.
+
+        Returns
+        -------
+        Tally
+            Another one, of all data.
+        """
+        network = self.network
+        tally = self._tally or partial(tally_here, network)
+        filled: T = tally(data, empty, **how)
+        return filled
+
+    def stop(self, *, within_epoch: bool = False) -> None:
         """End the fit: after this minibatch, on a cluster after this epoch.
 
         An epoch that ends in its midst is none: it does not count in the network's
         `epoch_count`, which schedules follow, nor in the report's epochs, and no
         listener hears of its end.
+
+        Parameters
+        ----------
+        within_epoch : bool
+            On a cluster too: where all workers stand at a common position.
         """
         self._is_stopped = True
+        if within_epoch:
+            self._is_stopped_within = self._is_standstill_wanted = True
 
-    def want_checkpoint(self) -> None:
+    def want_standstill(self, then: Callable[["Fit"], None] | None = None) -> None:
         """Ask to hear :meth:`Listener.on_standstill` soon.
 
         In one process that is after this minibatch, on a cluster where all workers
         stand at a common position: at the end of the epoch at the latest.
+
+        Parameters
+        ----------
+        then : function of (fit), optional
+            Called there in front of that, so that what it does is in a checkpoint.
         """
-        self._is_checkpoint_wanted = True
+        self._is_standstill_wanted = True
+        if then is not None:
+            self._at_standstill.append(then)
+
+    def want_checkpoint(self) -> None:
+        """Ask to hear it, and whoever writes checkpoints to write one then."""
+        self._is_standstill_wanted = self._is_checkpoint_wanted = True
+
+    @property
+    def is_standstill_wanted(self) -> bool:
+        """Whether a listener waits for a standstill."""
+        return self._is_standstill_wanted
 
     @property
     def is_checkpoint_wanted(self) -> bool:
-        """Whether a listener waits for a standstill."""
+        """Whether a listener waits for a checkpoint; true until all have heard."""
         return self._is_checkpoint_wanted
 
     @property
@@ -210,6 +264,22 @@ class Fit:
         return self._is_stopped
 
     @property
+    def is_stopped_within(self) -> bool:
+        """Whether it ends within an epoch on a cluster, too."""
+        return self._is_stopped_within
+
+    def takes_divergence(self, error: DivergedError) -> bool:
+        """Tell listeners that the network diverged; whether one ends the fit in order.
+
+        Parameters
+        ----------
+        error : DivergedError
+            What ends it otherwise.
+        """
+        taken = [one.on_divergence(self, error) for one in self._listeners]
+        return any(taken)
+
+    @property
     def time_s(self) -> float:
         """Seconds since the start of the fit."""
         return time.monotonic() - self._start_s
@@ -253,9 +323,13 @@ class Fit:
             Of the examples of an epoch that is not whole.
         """
         self._position, self._score_sum = position, score_sum
-        self._is_checkpoint_wanted = False
+        self._is_standstill_wanted = False
+        asked, self._at_standstill = self._at_standstill, []
+        for then in asked:
+            self._tell_or_warn(then)
         for listener in self._listeners:
             self._tell_or_warn(listener.on_standstill)
+        self._is_checkpoint_wanted = False
 
     def end_epoch(self, examples: int, score: float, workers: int) -> None:
         """Tell listeners that an epoch has ended; errors of a store become warnings."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from daskdl.checks import did_you_mean, some
-from daskdl.errors import OptionError
+from daskdl.errors import DivergedError, OptionError
 from daskdl.nn.fitting.events import Event
 
 if TYPE_CHECKING:
@@ -50,13 +50,24 @@ class Listener:
         """Hear that training stands where a run can go on: ``fit.run_state()``.
 
         Before the first minibatch, behind all other moments of the end of an epoch, at
-        the end of a run, and soon after ``fit.want_checkpoint()``.
+        the end of a run, and soon after ``fit.want_standstill()`` or
+        ``fit.want_checkpoint()``.
         """
 
-    def kept_state(self) -> Mapping[str, Any]:
-        """Return what a checkpoint of the run is to hold of it, as JSON has values.
+    def on_divergence(self, fit: "Fit", error: DivergedError) -> bool:
+        """Hear that a score or a parameter is no number; whether that ends it in order.
 
-        A listener that counts or compares from epoch to epoch returns that here.
+        Nothing more is trained. If a listener returns True, ``on_fit_end`` is told, and
+        ``fit`` returns; else it raises `error`. The network is what the last update
+        made of it, on a cluster what it was at a standstill before.
+        """
+        return False
+
+    def kept_state(self) -> Mapping[str, Any]:
+        """Return what a checkpoint of the run is to hold of it.
+
+        As JSON has values, or arrays of floating-point numbers. A listener that counts
+        or compares from epoch to epoch returns that here.
         """
         return {}
 

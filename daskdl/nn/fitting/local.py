@@ -17,7 +17,7 @@ from daskdl.data.room import LEAST_ROOM, Room, room_here
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import OptionError, ShapeError
+from daskdl.errors import DivergedError, OptionError, ShapeError
 from daskdl.kernels.jit import numba_is_used
 from daskdl.nn.batches import (
     Batch,
@@ -201,6 +201,20 @@ def train(network: "Network[Any]", task: Task) -> None:
         fit.go_on(task.resumed.state, task.resumed.path)
     network.last_fit = fit.report
     fit.begin(FitStarted(epochs=fit.epochs, skipped=task.skipped))
+    try:
+        _train_epochs(network, task, after)
+    except DivergedError as error:
+        if not fit.takes_divergence(error):
+            raise
+    fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
+    fit.end()
+    # A listener may have called fit.
+    network.last_fit = fit.report
+
+
+def _train_epochs(network: "Network[Any]", task: Task, after: RunPosition) -> None:
+    """Train all epochs, or those behind a position of the run."""
+    fit = task.fit
     first = network.epoch_count - after.epoch
     for number in range(after.epoch + 1, fit.epochs + 1):
         fit.begin_epoch(number)
@@ -210,10 +224,6 @@ def train(network: "Network[Any]", task: Task) -> None:
         if fit.is_stopped():
             break
         after = RunPosition(epoch=number)
-    fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
-    fit.end()
-    # A listener may have called fit.
-    network.last_fit = fit.report
 
 
 def _train_epoch(
@@ -241,7 +251,7 @@ def _train_epoch(
             fit.count(fit.iteration + 1, examples, score)
             if fit.is_stopped():
                 break
-            if fit.is_checkpoint_wanted:
+            if fit.is_standstill_wanted:
                 fit.stand_still(here(), total)
     fit.report.loads = task.loads()
     # Only whole epochs count, as on a cluster, where a stop waits for the end.

@@ -128,10 +128,11 @@ class RunCheckpoint(Listener):
 
     def _is_time(self, fit: Fit) -> bool:
         at = fit.position
-        is_last = fit.is_stopped() or at.epoch == fit.epochs
-        # Within an epoch somebody has asked for it.
-        is_epoch = at.epoch % self._every_n_epochs == 0 or bool(at.positions)
-        return is_last or is_epoch or self._is_due(fit)
+        if fit.is_stopped() or fit.is_checkpoint_wanted or self._is_due(fit):
+            return True
+        # Within an epoch others may have wanted a standstill, and no checkpoint.
+        is_epoch = not at.positions and at.epoch % self._every_n_epochs == 0
+        return is_epoch or at.epoch == fit.epochs
 
     def _is_due(self, fit: Fit) -> bool:
         every, minutes = self._every_n_iterations, self._every_minutes

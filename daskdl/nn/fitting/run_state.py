@@ -173,7 +173,7 @@ class RunState:
     report : FitReport
         Of the run so far.
     listeners : tuple of (str, mapping)
-        Class and kept state of each listener.
+        Class and kept state of each listener. Values are arrays, or as JSON has them.
     members : tuple of mapping of str to object
         Of each worker by rank: what it alone has, such as a residual. Values are
         arrays, or as JSON has them.
@@ -193,8 +193,9 @@ class RunState:
 
     @property
     def arrays(self) -> tuple[dict[str, FloatArray], ...]:
-        """The arrays of each worker by rank."""
-        return tuple(_part(one, are_arrays=True) for one in self.members)
+        """The arrays of each worker by rank, and behind them those of each listener."""
+        kept = (state for _, state in self.listeners)
+        return tuple(_part(one, are_arrays=True) for one in (*self.members, *kept))
 
     def is_complete(self, epochs: int) -> bool:
         """Tell whether nothing is left to train of a run of so many epochs."""
@@ -207,6 +208,9 @@ class RunState:
         return {
             **values,
             "members": tuple(_part(one, are_arrays=False) for one in self.members),
+            "listeners": tuple(
+                (name, _part(state, are_arrays=False)) for name, state in self.listeners
+            ),
             "plan": asdict(self.plan),
             "position": asdict(self.position),
             "report": asdict(self.report),
@@ -223,7 +227,7 @@ class RunState:
         values : mapping
             May have gone through JSON.
         arrays : tuple of mapping of str to ndarray of any shape
-            Of each worker by rank.
+            As :attr:`arrays` are.
 
         Raises
         ------
@@ -240,12 +244,17 @@ class RunState:
             position["positions"] = tuple(position["positions"])
             position["room"] = Room(**position["room"])
             position["left"] = tuple(map(tuple, position.get("left", ())))
+            # Checkpoints of earlier versions have members without plain values.
+            members = values.get("members", [{}] * len(arrays))
+            names = [name for name, _ in values["listeners"]]
+            kept = [state for _, state in values["listeners"]]
+            joined = _joined([*members, *kept], arrays)
             changes = {
                 "plan": RunPlan(**plan),
                 "position": RunPosition(**position),
                 "report": FitReport.from_dict(values["report"]),
-                "listeners": tuple((name, kept) for name, kept in values["listeners"]),
-                "members": _joined(values.get("members", ()), arrays),
+                "listeners": tuple(zip(names, joined[len(members) :], strict=True)),
+                "members": joined[: len(members)],
             }
             return cls(**{**values, **changes})
         except (KeyError, TypeError, ValueError) as error:

@@ -38,7 +38,7 @@ def raised(client, error, status="running"):
     "error",
     [
         CommClosedError("in <TCP>"),
-        CancelledError("score_partitions-1"),
+        CancelledError("tally_partitions-1"),
         StepTimeoutError("Session: one of [...] must return its parameters."),
         ClusterError("Session: the task must end in order."),
         TimeoutError(),

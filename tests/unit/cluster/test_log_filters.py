@@ -27,7 +27,7 @@ def is_logged(task, exception, message=COMPUTE_FAILED):
 
 @pytest.mark.parametrize(
     "name",
-    [scan_one.__name__, run_member.__name__, "score_partitions", "predict_partitions"],
+    [scan_one.__name__, run_member.__name__, "tally_partitions", "predict_partitions"],
 )
 def test_an_error_of_ours_in_a_task_of_ours_is_not_logged(name):
     assert not is_logged(name, OWN)
