@@ -1,6 +1,6 @@
 """Open data as a network needs them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,8 @@ from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.network import Network
 
 __all__ = ["open_for", "open_job_data"]
+
+_KEYS = ("train", "test", "validation")
 
 _Paths = str | tuple[str, ...]
 
@@ -49,29 +51,38 @@ def open_for(
     return _opened(network, paths, options, given)[0]
 
 
-def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | None]:
-    """Open the training data of a job, and its test data, if it has any.
+def open_job_data(network: Network[Any], data: Data) -> dict[str, Source]:
+    """Open the data of a job.
+
+    Returns
+    -------
+    dict of str to Source
+        `train`, and `test` and `validation` as far as the job has them.
 
     Raises
     ------
     DataError, OptionError
-        As `open_for`, and if an option means nothing for both, both number the classes
-        otherwise, or there is no evaluation for what the network gives.
+        As `open_for`, and if an option means nothing for all of them, they number the
+        classes otherwise, or there is no evaluation for what the network gives.
     """
     options = data.source_options()
-    train, unused = _opened(network, data.train, options)
-    if data.test is None:
-        if unused is not None:
-            raise unused
-        return train, None
-    # Now, and not when the network is trained.
-    evaluation_for(network)
-    test, of_test = _opened(network, data.test, options)
-    agreed_names((one.name, one.class_names) for one in (train, test))
-    by_test = set() if of_test is None else set(of_test.options)
-    if unused is not None and not by_test.isdisjoint(unused.options):
-        raise unused
-    return train, test
+    given = {name: getattr(data, name) for name in _KEYS}
+    named = {name: paths for name, paths in given.items() if paths is not None}
+    if data.test is not None:
+        # Now, and not when the network is trained.
+        evaluation_for(network)
+    opened = {name: _opened(network, paths, options) for name, paths in named.items()}
+    sources = {name: source for name, (source, _) in opened.items()}
+    agreed_names((one.name, one.class_names) for one in sources.values())
+    _check_used([error for _, error in opened.values()])
+    return sources
+
+
+def _check_used(unused: Sequence[UnusedOptionError | None]) -> None:
+    """Refuse options that mean nothing for any of the data."""
+    sets = [set() if error is None else set(error.options) for error in unused]
+    if set.intersection(*sets):
+        raise next(error for error in unused if error is not None)
 
 
 def _opened(

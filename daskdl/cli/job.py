@@ -95,3 +95,15 @@ class Job(Conf):
         if self.network is not None and self.model is not None:
             raise PathError("must be left out where `network` is given.", "model")
         return self
+
+    @model_validator(mode="after")
+    def _check_validation(self) -> "Job":
+        if self.data.validation is not None:
+            return self
+        for name in ("validation", "early_stopping"):
+            if getattr(self.training, name) is not None:
+                raise PathError(
+                    f"must be given for `training.{name}`, got none.",
+                    *("data", "validation"),
+                )
+        return self

@@ -25,6 +25,13 @@ class Data(Conf):
         Texts | None,
         Field(description="What the trained network is evaluated on."),
     ] = None
+    validation: Annotated[
+        Texts | None,
+        Field(
+            description="What the network is evaluated on beside the training, as "
+            "`training.validation` says."
+        ),
+    ] = None
     features: Annotated[
         NamedTexts | None,
         Field(
@@ -220,7 +227,7 @@ class Data(Conf):
     ] = Field(default_factory=dict)
 
     def source_options(self, **changes: Any) -> SourceOptions:
-        """Return the options for opening `train` or `test`.
+        """Return the options for opening `train`, `test` or `validation`.
 
         Parameters
         ----------
@@ -258,7 +265,8 @@ class Data(Conf):
         return normalizer_from_dict(values)
 
 
+_NO_SOURCE_OPTIONS = ("train", "test", "validation", "normalize")
 # What of Data goes to the sources as it stands.
 SOURCE_OPTIONS = tuple(
-    name for name in Data.model_fields if name not in ("train", "test", "normalize")
+    name for name in Data.model_fields if name not in _NO_SOURCE_OPTIONS
 )

@@ -12,6 +12,7 @@ from daskdl.cli.data_opening import open_job_data
 from daskdl.cli.graceful_end import GracefulEnd
 from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
+from daskdl.cli.job_early_stopping import validation_listener
 from daskdl.cli.job_file import job_text, load_job
 from daskdl.cli.job_network import job_network
 from daskdl.cli.progress import View, count, starting
@@ -30,6 +31,7 @@ from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.partition import Source
 from daskdl.errors import DaskdlError, FormatError, OptionError, WorkerLostError
 from daskdl.formats.run_network import MODEL
+from daskdl.nn.early_stopping.early_stopping import EarlyStopping
 from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.network import Network
 
@@ -86,7 +88,8 @@ def run_job(
         return RunMetrics(model=directory.path(MODEL), wall_s=round(wall_s, 3))
     network = job_network(job, view.note)
     cluster = checked_cluster(job, network)
-    train, test = open_job_data(network, job.data)
+    data = open_job_data(network, job.data)
+    validation = _validation(network, job, data.get("validation"))
     results: Results | None = None
     try:
         directory.make()
@@ -94,11 +97,17 @@ def run_job(
         view.note(starting(cluster.scheduler, cluster.workers))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
-            _train(front, train, job, directory, view, resume=resume)
+            _train(
+                front, data["train"], job, directory, view, validation, resume=resume
+            )
             results = Results(job, front.network, front.last_fit)
+            if validation is not None and job.training.early_stopping is not None:
+                results = replace(results, early_stopping=validation.result)
+                front = _front_end(client, results.network, job)
             # Before anything else can fail: it is what hours of training gave.
             directory.save_model(front.network)
-            if test is not None:
+            if "test" in data:
+                test = data["test"]
                 view.note(f"evaluating on {test.name}")
                 scored = front.score_and_evaluate(
                     test,
@@ -180,12 +189,27 @@ def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
     return front_end(client, network, master)
 
 
+def _validation(
+    network: Network[Any], job: Job, data: Source | None
+) -> EarlyStopping | None:
+    if data is None:
+        return None
+    return validation_listener(
+        job.training.validation,
+        job.training.early_stopping,
+        network,
+        data,
+        start_timeout_s=job.cluster.start_timeout_s,
+    )
+
+
 def _train(
     front: Any,
     train: Source,
     job: Job,
     directory: RunDirectory,
     view: View,
+    validation: EarlyStopping | None,
     *,
     resume: bool,
 ) -> None:
@@ -203,6 +227,8 @@ def _train(
     when = job.training.checkpoints.model_dump()
     # None before anything is trained: the job itself says how to begin.
     checkpoints = RunCheckpoint(directory.here, at_start=False, **when)
+    # What it reports is shown, and what it keeps in a checkpoint.
+    first = [] if validation is None else [validation]
     with GracefulEnd(view.note) as graceful_end:
         front.fit(
             train,
@@ -211,7 +237,7 @@ def _train(
             shuffle=job.training.shuffle,
             resources=job.cluster.resources,
             start_timeout_s=job.cluster.start_timeout_s,
-            listeners=[view, checkpoints, graceful_end],
+            listeners=[*first, view, checkpoints, graceful_end],
             resume=directory.here if found else None,
         )
 
@@ -223,7 +249,7 @@ def _batch_size(job: Job, train: Source) -> int | None:
 
 
 def _write(directory: RunDirectory, results: Results) -> None:
-    statistics = without_nan(results.report.to_dict())
+    statistics = without_nan(results.statistics())
     directory.write(STATISTICS, json.dumps(statistics, indent=1, allow_nan=False))
     if results.evaluation is not None:
         directory.write(EVALUATION, results.evaluation.to_json())

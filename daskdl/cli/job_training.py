@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from daskdl.cli.job_early_stopping import EarlyStoppingOptions, ValidationOptions
 from daskdl.cli.job_values import TypeWithOptions
 from daskdl.cluster.masters.options import MASTERS, TrainingMaster, training_master
 from daskdl.errors import OptionError
@@ -44,8 +45,8 @@ class Checkpoints(Conf):
 class Training(Conf):
     """The training of a job: epochs, batch size, and how workers train together.
 
-    The keys below `checkpoints` belong to the training master; those that are not given
-    have the master's own defaults, and those of another master are refused.
+    The keys below `early_stopping` belong to the training master; those that are not
+    given have the master's own defaults, and those of another master are refused.
     """
 
     master: Annotated[
@@ -81,6 +82,20 @@ class Training(Conf):
         Checkpoints,
         Field(description="When checkpoints of the run are written."),
     ] = Checkpoints()
+    validation: Annotated[
+        ValidationOptions | None,
+        Field(
+            description="When the network is evaluated on `data.validation`; after "
+            "every epoch if not given."
+        ),
+    ] = None
+    early_stopping: Annotated[
+        EarlyStoppingOptions | None,
+        Field(
+            description="What ends the training early on `data.validation`; the best "
+            "network is kept, in place of the last."
+        ),
+    ] = None
     threshold_algorithm: Annotated[
         TypeWithOptions | None,
         Field(
@@ -278,8 +293,15 @@ class Training(Conf):
         return {name: value for name, value in values.items() if value is not None}
 
 
+_OF_ANY_MASTER = (
+    "master",
+    "epochs",
+    "batch_size",
+    "shuffle",
+    "checkpoints",
+    "validation",
+    "early_stopping",
+)
 _MASTER_OPTIONS = tuple(
-    name
-    for name in Training.model_fields
-    if name not in ("master", "epochs", "batch_size", "shuffle", "checkpoints")
+    name for name in Training.model_fields if name not in _OF_ANY_MASTER
 )

@@ -192,9 +192,10 @@ class EventLines:
             came = ", ".join(event.workers)
             return f"{self._epoch(event.epoch)}  joined by {came}"
         if isinstance(event, events.EpochFinished):
+            values = (f"  {name} {in_words(x)}" for name, x in event.values.items())
             return (
                 f"{self._epoch(event.epoch)}  done in {event.wall_s:.1f} s  "
-                f"score {in_words(event.score)}"
+                f"score {in_words(event.score)}{''.join(values)}"
             )
         return ""
 

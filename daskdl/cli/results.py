@@ -23,6 +23,7 @@ from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_columns import ColumnRocs
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from daskdl.nn.early_stopping.result import EarlyStoppingResult
 from daskdl.nn.fitting.events import FitReport, Staleness
 from daskdl.nn.loss_evaluations import (
     INDEPENDENT_LOSSES,
@@ -83,21 +84,30 @@ class Results:
     ----------
     job : Job
         As it ran.
-    network : Network
-        Trained.
+    last_network : Network
+        As the training left it.
     report : FitReport
         Of the fit.
     scored : Scored or None
         Loss and evaluation of the test data, as soon as they were evaluated.
     test_name : str
         What was evaluated on.
+    early_stopping : EarlyStoppingResult or None
+        What ended the training, where the job asks for it.
     """
 
     job: Job
-    network: Network[Any]
+    last_network: Network[Any]
     report: FitReport
     scored: Scored | None = None
     test_name: str = ""
+    early_stopping: EarlyStoppingResult | None = None
+
+    @property
+    def network(self) -> Network[Any]:
+        """The network of the run: the best one, where the job asks for it."""
+        stopped = self.early_stopping
+        return self.last_network if stopped is None else stopped.best_model
 
     @property
     def evaluation(self) -> Evaluable | None:
@@ -120,7 +130,24 @@ class Results:
             lost_workers=self.report.lost_workers,
             joined_workers=self.report.joined_workers,
             model=model,
+            **self._of_early_stopping(),
         )
+
+    def _of_early_stopping(self) -> dict[str, Any]:
+        stopped = self.early_stopping
+        if stopped is None:
+            return {}
+        return {
+            "best_epoch": stopped.best_model_epoch,
+            "best_score": stopped.best_model_score,
+            "ended_by": stopped.termination_details,
+        }
+
+    def statistics(self) -> dict[str, Any]:
+        """Return the report of the fit as plain values, and what ended it early."""
+        stopped = self.early_stopping
+        more = {} if stopped is None else {"early_stopping": stopped.to_dict()}
+        return {**self.report.to_dict(), **more}
 
     def page(self, title: str) -> str:
         """Return the HTML report."""
@@ -157,10 +184,21 @@ class Results:
             "late by": _lateness(report.staleness),
             "largest worker": size_in_words(report.peak_worker_bytes),
             "parts read": f"{report.loads:,}",
+            **self._best(),
         }
         if not report.peak_worker_bytes:
             del facts["largest worker"]
         return {name: text for name, text in facts.items() if text}
+
+    def _best(self) -> Mapping[str, str]:
+        stopped = self.early_stopping
+        if stopped is None:
+            return {}
+        return {
+            "best epoch": str(stopped.best_model_epoch or ""),
+            "its score": in_words(stopped.best_model_score),
+            "ended by": stopped.termination_details,
+        }
 
     def _evaluation_summary(self) -> EvaluationSummary | None:
         evaluation = self.evaluation

@@ -39,6 +39,10 @@ class RunMetrics:
         Those that went, and that came later.
     model, predictions : str or None
         Where they were written.
+    best_epoch, best_score : int or None, float or None
+        With early stopping: of the network that was kept, on the validation data.
+    ended_by : str or None
+        The condition that ended the training then.
     """
 
     accuracy: float | None = None
@@ -55,6 +59,9 @@ class RunMetrics:
     joined_workers: tuple[str, ...] = ()
     model: str | None = None
     predictions: str | None = None
+    best_epoch: int | None = None
+    best_score: float | None = None
+    ended_by: str | None = None
 
     def to_line(self) -> str:
         """Return the metrics as one line of JSON, without a line end."""
@@ -107,6 +114,9 @@ class RunMetrics:
                 "repeated examples",
                 f"{self.repeated_examples:,}" if self.lost_workers else "",
             ),
+            ("best epoch", str(self.best_epoch or "")),
+            ("best score", in_words(self.best_score)),
+            ("ended by", self.ended_by or ""),
             ("model", self.model or ""),
             ("predictions", self.predictions or ""),
         ]

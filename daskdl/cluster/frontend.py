@@ -32,6 +32,7 @@ from daskdl.data.sources.paths import listed_paths
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
 from daskdl.nn.fitting.events import Preparing
+from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.hearing import hearing_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
@@ -190,6 +191,7 @@ class ClusterNetwork(Dl4jMethods[N]):
                 self._take_over(resumed)
                 if resumed.is_complete(who, epochs):
                     self.last_fit = self.network.last_fit = resumed.state.report
+                    resumed.tell_complete(Fit(hearing, epochs, lambda: self.network))
                     return self.network
             elif used is not None:
                 self.normalizer = used

@@ -239,13 +239,15 @@ def _epochs(report: FitReport) -> str:
         f"<p>No checkpoint after epoch {e.epoch}: {escape(e.reason)}</p>"
         for e in report.failed_checkpoints
     )
+    names = list(dict.fromkeys(name for e in report.epochs for name in e.values))
     return failed + _table(
-        ("epoch", "examples", "score", "seconds", "examples/s", "workers"),
+        ("epoch", "examples", "score", *names, "seconds", "examples/s", "workers"),
         (
             (
                 str(e.epoch),
                 f"{e.examples:,}",
                 f"{e.score:.5g}",
+                *(f"{e.values[n]:.5g}" if n in e.values else "" for n in names),
                 f"{e.wall_s:.2f}",
                 f"{e.examples / e.wall_s:,.0f}" if e.wall_s else "",
                 str(e.workers),

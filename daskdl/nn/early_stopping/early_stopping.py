@@ -149,6 +149,15 @@ class EarlyStopping(Listener):
 
     def on_fit_start(self, fit: Fit) -> None:
         """Begin anew, or go on with what a checkpoint holds."""
+        self._calculator.check(fit.network)
+        self._begin(fit)
+
+    def on_complete_run(self, fit: Fit) -> None:
+        """Make the result of what a checkpoint holds."""
+        self._begin(fit)
+        self.on_fit_end(fit)
+
+    def _begin(self, fit: Fit) -> None:
         goes_on, self._is_restored = self._is_restored, False
         if not goes_on:
             self._reset()

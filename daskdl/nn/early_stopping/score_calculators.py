@@ -4,7 +4,6 @@ A calculator makes one pass over its data where the network is trained: in this 
 or by the workers of the cluster, which count what is near them.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +35,7 @@ __all__ = [
 _ROC_METRICS = {"AUC": "AUROC", "AUPRC": "AUPRC"}
 
 
-class ScoreCalculator(ABC):
+class ScoreCalculator:
     """The base class of score calculators.
 
     One of your own calls ``fit.tally`` or ``fit.evaluate`` in `calculate_score`.
@@ -57,7 +56,14 @@ class ScoreCalculator(ABC):
     def __init__(self) -> None:
         self.figures: dict[str, float] = {}
 
-    @abstractmethod
+    def check(self, network: "Network[Any]") -> None:
+        """Refuse a network that has no such score, before it is trained.
+
+        Raises
+        ------
+        OptionError
+        """
+
     def calculate_score(self, fit: "Fit") -> float:
         """Return the score of ``fit.network`` as it is now.
 
@@ -66,6 +72,7 @@ class ScoreCalculator(ABC):
         fit : Fit
             At the end of an epoch, or at a standstill.
         """
+        raise NotImplementedError
 
 
 class _OfOnePass(ScoreCalculator):
@@ -81,6 +88,10 @@ class _OfOnePass(ScoreCalculator):
         super().__init__()
         self._data = data
         self._how = how
+
+    def check(self, network: "Network[Any]") -> None:
+        """Refuse a network whose loss asks for other evaluations."""
+        self._evaluations(network)
 
     def calculate_score(self, fit: "Fit") -> float:
         """Return the score of the network, after one pass over the data."""

@@ -354,6 +354,11 @@ class Fit:
         # Last: whoever reads that the epoch is done may count on its checkpoint.
         self._tell_listeners(finished)
 
+    def complete(self) -> None:
+        """Tell listeners that a run has nothing left to train."""
+        for listener in self._listeners:
+            listener.on_complete_run(self)
+
     def end(self) -> None:
         """Tell listeners that the network is trained."""
         self.report.wall_s = self.time_s

@@ -77,6 +77,12 @@ class Listener:
         Called before :meth:`on_fit_start`, unless there was nothing to keep.
         """
 
+    def on_complete_run(self, fit: "Fit") -> None:
+        """Hear that the run which was to go on has nothing left to train.
+
+        In place of all other moments but :meth:`restore_state`.
+        """
+
     def on_fit_end(self, fit: "Fit") -> None:
         """Hear that the network is trained. Not called if an error ends the fit."""
 

@@ -120,6 +120,7 @@ def fit_here(
         task = prepared(network, data, epochs=epochs, resumed=resumed, **how)
         if resumed is not None and resumed.is_complete(who, epochs):
             network.last_fit = resumed.state.report
+            resumed.tell_complete(task.fit)
             return
         train(network, task)
 

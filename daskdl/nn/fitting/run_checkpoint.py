@@ -200,6 +200,11 @@ class Resumed:
         )
         return True
 
+    def tell_complete(self, fit: Fit) -> None:
+        """Tell the listeners of a fit that would go on that nothing is left."""
+        fit.go_on(self.state, self.path)
+        fit.complete()
+
     def check(self, who: str, plan: RunPlan) -> None:
         """Refuse to go on with a run that was begun otherwise.
 

@@ -31,6 +31,7 @@ public final class Answers {
         COMMANDS.put("build", Built::build);
         COMMANDS.put("configuration", Stored::configuration);
         COMMANDS.put("dataset", Stored::dataSet);
+        COMMANDS.put("early_stopping", EarlyStopped::train);
         COMMANDS.put("evaluation", Stored::evaluation);
         COMMANDS.put("file_batch", Stored::fileBatch);
         COMMANDS.put("fit", Models::fit);
