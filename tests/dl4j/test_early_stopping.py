@@ -5,6 +5,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.dl4j.network import model_zip
+from tests.dl4j.real_dl4j import RefusedError
 from tests.dl4j.trials import close
 
 TOLERANCE = 1e-8
@@ -23,8 +24,8 @@ ENDS = {
     "at once": [score_improvement(0), MAX_EPOCHS],
     "good enough": [(dl.BestScoreEpochTerminationCondition, (0.97,)), MAX_EPOCHS],
     "never good enough": [(dl.BestScoreEpochTerminationCondition, (0.0,)), MAX_EPOCHS],
-    "score of a minibatch": [
-        (dl.MaxScoreIterationTerminationCondition, (1.1,)),
+    "scores of minibatches": [
+        (dl.MaxScoreIterationTerminationCondition, (100.0,)),
         MAX_EPOCHS,
     ],
     "time": [(dl.MaxTimeIterationTerminationCondition, (3600,)), MAX_EPOCHS],
@@ -41,7 +42,7 @@ SCORES = {
 VALUES = ("MSE", "MAE", "RMSE", "RSE", "PC", "R2")
 
 
-def network_of(n_out, **output):
+def network_of(n_out, *, learning_rate=0.05, **output):
     return dl.MultiLayerNetwork(
         dl.MultiLayerConfiguration(
             input=dl.FeedForward(size=4),
@@ -49,7 +50,7 @@ def network_of(n_out, **output):
                 dl.Dense(n_out=16, activation="tanh"),
                 dl.Output(n_out=n_out, **output),
             ],
-            updater=dl.Adam(learning_rate=0.05),
+            updater=dl.Adam(learning_rate=learning_rate),
             l2=0.01,
             seed=5,
             dtype="float64",
@@ -130,6 +131,29 @@ def test_training_ends_in_the_same_epoch(dl4j, rng, name):
     train, held_back = draw(rng, 3, **how), draw(rng, 4, **how)
     calculator = SCORES["loss"]
     check_same(*both(dl4j, network, train, held_back, ENDS[name], *calculator))
+
+
+def test_a_score_of_a_minibatch_ends_training_in_the_same_epoch(dl4j, rng):
+    steep = dl.MapSchedule(values={0: 0.05, 3: 5.0}, schedule_type="epoch")
+    network = network_of(3, learning_rate=steep)
+    how = {"n_out": 3, "are_classes": True}
+    train, held_back = draw(rng, 3, **how), draw(rng, 4, **how)
+    ends = [(dl.MaxScoreIterationTerminationCondition, (3.0,)), MAX_EPOCHS]
+    result, *theirs = both(dl4j, network, train, held_back, ends, *SCORES["loss"])
+    assert result.termination_reason.value == "IterationTerminationCondition"
+    check_same(result, *theirs)
+
+
+def test_dl4j_fails_where_training_ends_without_a_best_network(dl4j, rng):
+    how = {"n_out": 3, "are_classes": True}
+    train, held_back = draw(rng, 3, **how), draw(rng, 4, **how)
+    ends = [(dl.MaxScoreIterationTerminationCondition, (0.0,))]
+    network = network_of(3)
+    with pytest.raises(RefusedError, match="NullPointerException"):
+        both(dl4j, network, train, held_back, ends, *SCORES["loss"])
+    stopping = dl.EarlyStopping(held_back, ends[0][0](0.0))
+    network.fit(train, listeners=stopping)
+    assert stopping.result.best_model is network
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -279,3 +279,67 @@ def test_only_a_fit_that_may_go_back_stands_still_unasked(
     simulate(monkeypatch, 1, master, workers(2), data_of(1))
     assert bool(brought) == stands
     assert all(standing.position.positions for standing in brought)
+
+
+class Ending(Listener):
+    """Ends a fit within its first epoch, as soon as a minibatch was trained."""
+
+    def __init__(self):
+        self.position = None
+
+    def iteration_done(self, fit):
+        fit.stop(within_epoch=True)
+
+    def on_standstill(self, fit):
+        if fit.is_stopped() and self.position is None:
+            self.position = fit.position
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", MASTERS)
+def test_a_fit_may_end_within_an_epoch(monkeypatch, seed, master):
+    """What was trained counts, and all members have it; the epoch is none."""
+    ending = Ending()
+    outcome = simulate(
+        *(monkeypatch, seed, MASTERS[master], workers(3), data_of(seed)),
+        epochs=EPOCHS,
+        dtype=np.float64,
+        listeners=[ending],
+    )
+    assert outcome.error is None
+    assert ending.position.positions
+    assert (outcome.network.epoch_count, outcome.report.epochs) == (0, [])
+    assert 0 < outcome.report.examples < outcome.network.params.size / EPOCHS
+    if master != "sharing":
+        assert_phases_end_equal(outcome)
+
+
+class Doing(Listener):
+    """Wants a standstill without a checkpoint, and notes what is done when."""
+
+    def __init__(self):
+        self.done = []
+        self._is_wanted = False
+
+    def iteration_done(self, fit):
+        if not self._is_wanted:
+            self._is_wanted = True
+            fit.want_standstill(lambda fit: self.done.append(("then", fit.position)))
+
+    def on_standstill(self, fit):
+        assert not fit.is_checkpoint_wanted
+        if fit.position.positions:
+            self.done.append(("standstill", fit.position))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_to_be_done_at_a_standstill_comes_first(monkeypatch, seed):
+    doing = Doing()
+    simulate(
+        *(monkeypatch, seed, IN_STEP["averaging"], workers(2), data_of(seed)),
+        epochs=EPOCHS,
+        listeners=[doing],
+    )
+    (first, at), (second, then_at) = doing.done
+    assert (first, second) == ("then", "standstill")
+    assert at == then_at

@@ -9,7 +9,12 @@ import pandas as pd
 import pytest
 
 import daskdl as dl
-from daskdl.errors import OptionError, OutputError, OutputExistsError
+from daskdl.errors import (
+    DivergedError,
+    OptionError,
+    OutputError,
+    OutputExistsError,
+)
 from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
 from tests.listening import Epochs, Events
 
@@ -333,3 +338,36 @@ def test_two_evaluations_must_not_have_one_name(data, network):
     both = [dl.EvaluativeListener(data) for _ in range(2)]
     with pytest.raises(OptionError, match="evaluate must have different names"):
         network.fit(data, listeners=both)
+
+
+class TakesDivergence(dl.Listener):
+    """Makes a parameter no number, and takes what comes of it."""
+
+    def __init__(self, *, takes):
+        self._takes = takes
+        self.told = []
+
+    def on_epoch_start(self, fit):
+        if fit.epoch == 2:
+            fit.network.params[:] = np.nan
+
+    def on_divergence(self, fit, error):
+        self.told.append((fit.epoch, type(error)))
+        return self._takes
+
+    def on_fit_end(self, fit):
+        self.told.append("end")
+
+
+def test_a_divergence_that_is_taken_ends_the_fit_in_order(network, data):
+    listeners = [TakesDivergence(takes=False), TakesDivergence(takes=True)]
+    network.fit(data, epochs=3, batch_size=10, listeners=listeners)
+    assert [one.told for one in listeners] == [[(2, DivergedError), "end"]] * 2
+    assert [epoch.epoch for epoch in network.last_fit.epochs] == [1]
+
+
+def test_a_divergence_that_nobody_takes_is_raised(network, data):
+    listener = TakesDivergence(takes=False)
+    with pytest.raises(DivergedError):
+        network.fit(data, epochs=3, batch_size=10, listeners=listener)
+    assert listener.told == [(2, DivergedError)]

@@ -532,3 +532,42 @@ def test_a_state_of_a_newer_daskdl_is_refused():
 def test_options_that_mean_nothing_are_refused(tmp_path, option):
     with pytest.raises(OptionError, match=f"RunCheckpoint: {option} must be"):
         dl.RunCheckpoint(tmp_path, **{option: 0})
+
+
+class KeepsArrays(dl.Listener):
+    """Keeps arrays beside other values, and hears of a run that is complete."""
+
+    def __init__(self, value):
+        self.value, self.told = value, []
+
+    def kept_state(self):
+        return {"array": np.full((2, 3), self.value), "value": self.value}
+
+    def restore_state(self, state):
+        self.told.append((state["array"].tolist(), state["value"]))
+
+    def on_fit_start(self, fit):
+        self.told.append("start")
+
+    def on_complete_run(self, fit):
+        self.told.append(("complete", fit.epoch))
+
+
+def test_listeners_keep_arrays_of_their_own(network, data, folder):
+    first = [KeepsArrays(1.5), KeepsArrays(2.5), dl.RunCheckpoint(folder)]
+    how = {**HOW, "epochs": 2}
+    network.clone().fit(data, **how, listeners=first)
+    again = [KeepsArrays(0.0), KeepsArrays(0.0)]
+    network.clone().fit(data, **{**how, "epochs": 3}, listeners=again, resume=folder)
+    assert [one.told for one in again] == [
+        [([[value] * 3] * 2, value), "start"] for value in (1.5, 2.5)
+    ]
+
+
+def test_listeners_hear_that_a_run_is_complete(network, data, folder):
+    first = [KeepsArrays(1.5), dl.RunCheckpoint(folder)]
+    how = {**HOW, "epochs": 2}
+    network.clone().fit(data, **how, listeners=first)
+    again = KeepsArrays(0.0)
+    network.clone().fit(data, **how, listeners=again, resume=folder)
+    assert again.told == [([[1.5] * 3] * 2, 1.5), ("complete", 2)]
