@@ -47,7 +47,8 @@ _OF_FIT = ("epochs", "shuffle", "listeners", "resume")
 # What others call it.
 _ELSEWHERE = {
     "callbacks": " Use listeners.",
-    "validation_data": " Give listeners=daskdl.EvaluativeListener(data).",
+    "validation_data": " Give listeners=daskdl.EvaluativeListener(data), or "
+    "daskdl.EarlyStopping(data).",
 }
 
 Scan = Callable[[Sequence[Partition], dict[str, Any]], list[PartitionFacts]]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from daskdl.cluster import driver
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
 from daskdl.training.local import fit
@@ -108,11 +109,18 @@ def pair(module_cluster_of):
     return module_cluster_of(2)
 
 
+@pytest.fixture
+def standing_at_once(monkeypatch):
+    """However little of an epoch is left."""
+    monkeypatch.setattr(driver, "WORTH_STANDING_S", 0.0)
+
+
 def averaging(client, network):
     master = ParameterAveragingTrainingMaster(averaging_frequency=4)
     return DaskMultiLayer(client, network, master)
 
 
+@pytest.mark.usefixtures("standing_at_once")
 def test_scores_within_epochs_change_nothing_of_the_training(pair, blobs, network):
     stopping = dl.EarlyStopping(
         blobs(HELD_BACK, seed=1), evaluate_every_n_iterations=200
@@ -135,6 +143,7 @@ class AfterIterations(dl.IterationTerminationCondition):
         return True
 
 
+@pytest.mark.usefixtures("standing_at_once")
 @pytest.mark.parametrize("front_end", [averaging, DaskMultiLayer])
 def test_a_condition_of_iterations_ends_within_an_epoch(
     pair, blobs, network, front_end

@@ -2,6 +2,7 @@
 
 import io
 import logging
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -99,6 +100,12 @@ def test_a_lost_worker_is_told_with_what_is_repeated():
 
 def test_the_end_of_an_epoch_is_told():
     assert plain_lines(STARTED, DONE)[1] == "epoch 2/3  done in 1.0 s  score 0.25"
+
+
+def test_what_listeners_reported_of_an_epoch_is_told():
+    done = replace(DONE, values={"validation_loss": 0.12345})
+    (_, line) = plain_lines(STARTED, done)
+    assert line == "epoch 2/3  done in 1.0 s  score 0.25  validation_loss 0.1235"
 
 
 def test_the_end_of_the_fit_is_not_told():

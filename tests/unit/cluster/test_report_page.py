@@ -125,6 +125,14 @@ def test_text_of_the_user_is_escaped(report):
     assert "<script>" not in page(report, job="<script>", network="<script>")
 
 
+def test_what_listeners_reported_stands_beside_the_score(report):
+    first, *others = report.epochs
+    report.epochs[:] = [replace(first, values={"validation_loss": 0.125}), *others]
+    text = page(report)
+    assert "validation_loss" in text
+    assert "0.125" in text
+
+
 def test_the_score_curve_counts_examples_over_epochs(report):
     assert "score 0.25 at 200 examples" in page(report)
 
