@@ -30,6 +30,9 @@ KEYS = {
     "joined_workers",
     "model",
     "predictions",
+    "best_epoch",
+    "best_score",
+    "ended_by",
 }
 
 
