@@ -220,6 +220,35 @@ from daskdl.nn.conf.weight_inits import (
     WeightInitDefinition,
 )
 from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
+from daskdl.nn.early_stopping.conditions import (
+    BestScoreEpochTerminationCondition,
+    EpochTerminationCondition,
+    InvalidScoreIterationTerminationCondition,
+    IterationTerminationCondition,
+    MaxEpochsTerminationCondition,
+    MaxScoreIterationTerminationCondition,
+    MaxTimeIterationTerminationCondition,
+    ScoreImprovementEpochTerminationCondition,
+)
+from daskdl.nn.early_stopping.early_stopping import (
+    EarlyStopping,
+)
+from daskdl.nn.early_stopping.result import (
+    EarlyStoppingResult,
+    TerminationReason,
+)
+from daskdl.nn.early_stopping.savers import (
+    EarlyStoppingModelSaver,
+    FileModelSaver,
+    InMemoryModelSaver,
+)
+from daskdl.nn.early_stopping.score_calculators import (
+    ClassificationScoreCalculator,
+    DataSetLossCalculator,
+    RegressionScoreCalculator,
+    ROCScoreCalculator,
+    ScoreCalculator,
+)
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.listeners import (
@@ -297,6 +326,10 @@ from daskdl.nn.registration import (
     weight_init,
 )
 from daskdl.nn.run import Backward, Run
+from daskdl.nn.tallies import (
+    ScoreTally,
+    Tally,
+)
 from daskdl.nn.transfer.builder import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
@@ -344,6 +377,7 @@ __all__ = [
     "Backward",
     "BatchNormalization",
     "BernoulliReconstructionDistribution",
+    "BestScoreEpochTerminationCondition",
     "Bidirectional",
     "BinaryCrossEntropy",
     "BinomialDistribution",
@@ -355,6 +389,7 @@ __all__ = [
     "ChangedFileError",
     "CheckpointListener",
     "ClassCounts",
+    "ClassificationScoreCalculator",
     "ClusterError",
     "Cnn3DLoss",
     "Cnn3DToFeedForward",
@@ -389,6 +424,7 @@ __all__ = [
     "DaskdlError",
     "DataError",
     "DataSet",
+    "DataSetLossCalculator",
     "Deconvolution2D",
     "Deconvolution3D",
     "Dense",
@@ -401,12 +437,16 @@ __all__ = [
     "DropConnect",
     "Dropout",
     "DuplicateToTimeSeriesVertex",
+    "EarlyStopping",
+    "EarlyStoppingModelSaver",
+    "EarlyStoppingResult",
     "ElementWiseMultiplication",
     "ElementWiseVertex",
     "Elu",
     "Embedding",
     "EmbeddingInit",
     "EmbeddingSequence",
+    "EpochTerminationCondition",
     "Evaluation",
     "EvaluationBinary",
     "EvaluationCalibration",
@@ -419,6 +459,7 @@ __all__ = [
     "FeedForwardToCnn3D",
     "FeedForwardToRnn",
     "FileBatch",
+    "FileModelSaver",
     "Fit",
     "FixedSchedule",
     "FixedThresholdAlgorithm",
@@ -440,8 +481,11 @@ __all__ = [
     "ImageFlatteningDataSetPreProcessor",
     "ImageMultiPreProcessingScaler",
     "ImagePreProcessingScaler",
+    "InMemoryModelSaver",
     "InputType",
+    "InvalidScoreIterationTerminationCondition",
     "InverseSchedule",
+    "IterationTerminationCondition",
     "KerasFlattenRnn",
     "L2NormalizeVertex",
     "L2Vertex",
@@ -462,7 +506,10 @@ __all__ = [
     "MapSchedule",
     "Mask",
     "MaskZero",
+    "MaxEpochsTerminationCondition",
     "MaxNormConstraint",
+    "MaxScoreIterationTerminationCondition",
+    "MaxTimeIterationTerminationCondition",
     "MeanAbsoluteError",
     "MeanAbsolutePercentageError",
     "MeanSquaredError",
@@ -510,11 +557,13 @@ __all__ = [
     "RGBtoGrayscaleDataSetPreProcessor",
     "ROCBinary",
     "ROCMultiClass",
+    "ROCScoreCalculator",
     "RRelu",
     "RampSchedule",
     "Recurrent",
     "RecurrentAttention",
     "RegressionEvaluation",
+    "RegressionScoreCalculator",
     "Relu",
     "RepeatVector",
     "Reshape",
@@ -531,7 +580,10 @@ __all__ = [
     "ScaleVertex",
     "ScheduleDefinition",
     "SchedulerUnreachableError",
+    "ScoreCalculator",
+    "ScoreImprovementEpochTerminationCondition",
     "ScoreIterationListener",
+    "ScoreTally",
     "SelfAttention",
     "SeparableConvolution2D",
     "Sgd",
@@ -557,8 +609,10 @@ __all__ = [
     "Subsampling1D",
     "Subsampling3D",
     "SubsetVertex",
+    "Tally",
     "TargetSparsityThresholdAlgorithm",
     "TensorFlowCnnToFeedForward",
+    "TerminationReason",
     "ThresholdedRelu",
     "TimeDistributed",
     "TrainingHook",

@@ -69,6 +69,29 @@ def test_a_run_leaves_a_network_that_loads(figures):
     assert daskdl.load(figures["model"]).epoch_count == 6
 
 
+def test_a_run_ends_early_with_its_best_network(tmp_path):
+    """The data that it validates on are its test data: their loss is the best score."""
+    command = ["run", DIGITS / "job.yaml", "--output", tmp_path / "run", "--json"]
+    stopping = "{max_epochs_with_no_improvement: 2, min_improvement: 0.05}"
+    result = subprocess.run(
+        [
+            *COMMAND,
+            *map(str, command),
+            f"data.validation={DIGITS / 'data' / 'test'}",
+            f"training.early_stopping={stopping}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(result.stdout)
+    assert told["ended_by"].startswith("ScoreImprovementEpochTerminationCondition(")
+    assert told["examples"] < 20 * 1437
+    assert told["loss"] == pytest.approx(told["best_score"], rel=1e-5)
+    assert daskdl.load(told["model"]).epoch_count == told["best_epoch"]
+    assert "error" not in result.stderr.lower()
+
+
 def test_evaluate_finds_the_accuracy_of_the_run(figures, output):
     found = daskdl_command("evaluate", output, DIGITS / "data/test", "--workers", 1)
     assert (found["accuracy"], found["examples"]) == (figures["accuracy"], 360)
