@@ -190,9 +190,7 @@ class ClusterNetwork(Dl4jMethods[N]):
                 resumed.check(who, plan)
                 self._take_over(resumed)
                 if resumed.is_complete(who, epochs):
-                    self.last_fit = self.network.last_fit = resumed.state.report
-                    resumed.tell_complete(Fit(hearing, epochs, lambda: self.network))
-                    return self.network
+                    return self._completed(resumed, hearing, epochs)
             elif used is not None:
                 self.normalizer = used
             # A fit that fails leaves nothing to go on with.
@@ -224,6 +222,14 @@ class ClusterNetwork(Dl4jMethods[N]):
             driver.fit(epochs, shuffle=shuffle, start_at=start_at)
             self._threshold = driver.threshold
             self._kept = KeptStates.behind(self.network, driver.states.bring())
+        return self.network
+
+    def _completed(
+        self, resumed: Resumed, hearing: Sequence[Listener], epochs: int
+    ) -> N:
+        """Return the network of a run that has nothing left to train."""
+        self.last_fit = self.network.last_fit = resumed.state.report
+        resumed.tell_complete(Fit(hearing, epochs, lambda: self.network))
         return self.network
 
     def _take_over(self, resumed: Resumed) -> None:
