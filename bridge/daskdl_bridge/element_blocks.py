@@ -20,6 +20,7 @@ import numpy as np
 
 __all__ = [
     "BLOCK_SCHEMA",
+    "RefusedElementError",
     "blocks_of_datasets",
     "blocks_of_examples",
     "blocks_of_pairs",
@@ -40,9 +41,25 @@ _Row = tuple[list[bytes] | None, bytes]
 _Example = tuple[list[Any], dict[str, Any]]
 
 
+class RefusedElementError(ValueError):
+    """An element is no example, or holds what is no number.
+
+    The driver makes a `daskdl.errors.DataError` of it, which executors need not have.
+    It finds it by its line in a traceback, so that a message is of one line.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
 def blocks_of_datasets(datasets: Iterable[Any]) -> Iterator[_Block]:
     """Yield a block a DataSet or MultiDataSet."""
     for dataset in datasets:
+        if not hasattr(dataset, "features"):
+            raise RefusedElementError(
+                f"{_RDD}: elements must all be DataSets or MultiDataSets as the first "
+                f"is, got {dataset!r:.200}."
+            )
         arrays: dict[str, Any] = {}
         for name, several in (
             ("features", dataset.features),
@@ -87,7 +104,7 @@ def _row(block: _Block) -> _Row:
 
 def _keyed(who: str, item: Any) -> _Example:
     if not isinstance(item, tuple) or len(item) not in (2, 3) or item[1] is None:
-        raise ValueError(
+        raise RefusedElementError(
             f"{who}: elements must all be (key, features) or (key, features, mask), "
             f"got {item!r:.200}."
         )
@@ -102,7 +119,7 @@ def _keyed(who: str, item: Any) -> _Example:
 
 def _labelled(who: str, item: Any) -> _Example:
     if not isinstance(item, tuple) or len(item) != 2:
-        raise ValueError(
+        raise RefusedElementError(
             f"{who}: elements must all be (features, labels), got {item!r:.200}."
         )
     what = f"of the element {item!r:.200}"
@@ -118,17 +135,17 @@ def _numbers(
         arrays = _numbered(name, value)
     except (TypeError, ValueError) as error:
         # Lists of several lengths are no array.
-        raise ValueError(
+        raise RefusedElementError(
             f"{who}: {name} {what} must be an array of numbers, got {error}."
         ) from error
     for array in arrays.values():
         if array.dtype.kind not in "biuf":
-            raise ValueError(
+            raise RefusedElementError(
                 f"{who}: {name} {what} must be an array of numbers, got "
                 f"{array.dtype}: {value!r:.200}."
             )
         if are_finite and not np.isfinite(array).all():
-            raise ValueError(
+            raise RefusedElementError(
                 f"{who}: {name} {what} must be finite numbers, got {value!r:.200}."
             )
     return arrays

@@ -6,10 +6,18 @@ from typing import Any
 
 from daskdl.checks import check_one_of
 from daskdl.cli.job_data import SOURCE_OPTIONS, Data
+from daskdl.data.sources.text_options import hint_at_option
 from daskdl.errors import OptionError
 from daskdl.nn.conf.yaml import load_yaml
 
-__all__ = ["TEXTS", "checked_values", "stored_options", "text_of", "value_of"]
+__all__ = [
+    "TEXTS",
+    "checked_values",
+    "refuse_option_of_spark",
+    "stored_options",
+    "text_of",
+    "value_of",
+]
 
 # These have options of their own on the command line.
 _ELSEWHERE = {
@@ -62,9 +70,23 @@ def stored_options(pairs: Iterable[str]) -> dict[str, Any]:
                 f"--option: {key} must be given as {_ELSEWHERE[key]} where the command "
                 f"has it, got {pair!r}."
             )
+        refuse_option_of_spark("--option", key)
         check_one_of("--option", "KEY", key, _KEYS)
         values[key] = value_of(key, text, pair)
     return checked_values("--option", values)
+
+
+def refuse_option_of_spark(who: str, name: str) -> None:
+    """Refuse an option that only Spark's readers have, and say what holds instead.
+
+    Raises
+    ------
+    OptionError
+    """
+    if hint := hint_at_option(name):
+        raise OptionError(
+            f"{who}: options must be those of daskdl, got {name!r}.{hint}"
+        )
 
 
 def value_of(key: str, text: str, source: str) -> Any:

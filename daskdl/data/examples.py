@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from daskdl.data.finite import first_not_finite, first_place, refused_number
-from daskdl.data.row_number import RowNumber
+from daskdl.data.row_number import RowNumber, row_in_words
 from daskdl.errors import ColumnError, DataError
 
 __all__ = ["checked_features", "checked_mask", "first_bad_row"]
@@ -67,7 +67,7 @@ def checked_features(
         row, value = found
         raise DataError(
             f"{name}: column {column!r} must hold finite numbers, got "
-            f"{refused_number(value, dtype)} in row {first_row + row}."
+            f"{refused_number(value, dtype)} in {row_in_words(first_row + row)}."
         )
     shape = values.shape[1:] if feature_shape is None else feature_shape
     if values.ndim > 2 and _long_axes(shape) != _long_axes(values.shape[1:]):
@@ -111,7 +111,7 @@ def checked_mask(
     if place is not None:
         raise DataError(
             f"{name}: mask column {column!r} must hold only 0 and 1, got "
-            f"{mask[place]!s} in row {first_row + place[0]}."
+            f"{mask[place]!s} in {row_in_words(first_row + int(place[0]))}."
         )
     return mask
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from daskdl.data.examples import first_bad_row
-from daskdl.data.row_number import RowNumber
+from daskdl.data.row_number import RowNumber, row_in_words
 from daskdl.errors import ColumnError, DataError
 
 __all__ = ["check_classes", "class_numbers", "labels_of", "one_hot"]
@@ -105,7 +105,7 @@ def class_numbers(
         row = int(np.argmin(is_class))
         raise DataError(
             f"{name}: column {column!r} must hold integers from 0 to {n_classes - 1}, "
-            f"got {_plain(values[row])} in row {first_row + row}."
+            f"got {_plain(values[row])} in {row_in_words(first_row + row)}."
         )
     return numbers.astype(np.intp)
 
@@ -180,7 +180,7 @@ def check_labels_finite(
         row, value = found
         raise DataError(
             f"{name}: column {column!r} must hold finite numbers, got "
-            f"{_plain(value)} in row {first_row + row}."
+            f"{_plain(value)} in {row_in_words(first_row + row)}."
         )
 
 

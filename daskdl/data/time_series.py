@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.checks import check_one_of, check_type
-from daskdl.data.row_number import RowNumber
+from daskdl.data.row_number import RowNumber, row_in_words
 from daskdl.errors import DataError
 
 __all__ = [
@@ -233,7 +233,7 @@ def _check_equal(who: str, series: Sequence[TimeSeries], first_row: RowNumber) -
             raise DataError(
                 f"{who}: all time series must have one length with "
                 f"align='equal_length', got {first} and {int(one.lengths[row])} steps "
-                f"in row {first_row + row}. Give align='start' or 'end'."
+                f"in {row_in_words(first_row + row)}. Give align='start' or 'end'."
             )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from daskdl.data.row_number import RowNumber
+from daskdl.data.row_number import RowNumber, is_numbered, row_in_words
 from daskdl.errors import (
     CorruptFileError,
     DaskdlError,
@@ -45,15 +45,19 @@ class ErrorLocation:
 
     def row(self, index: int) -> str:
         """Return a row in words, by its index within the rows at hand."""
-        return f"row {self.first_row + index}"
+        return row_in_words(self.first_row + index)
 
     def refuse_nulls(self, is_null: NDArray[np.bool_]) -> None:
         """Refuse the column if one of its rows, shape (rows,), holds nothing."""
-        if is_null.any():
-            raise DataError(
-                f"{self} must hold a value in every row, "
-                f"{self.row(first_true(is_null))} is null."
-            )
+        if not is_null.any():
+            return
+        first = first_true(is_null)
+        found = f"{self.row(first)} is null"
+        if not is_numbered(self.first_row + first):
+            n_null = int(is_null.sum())
+            # Of those that are read at once.
+            found = f"at least {n_null} {'is' if n_null == 1 else 'are'} null"
+        raise DataError(f"{self} must hold a value in every row, {found}.")
 
 
 def first_true(flags: NDArray[np.bool_]) -> int:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from daskdl.checks import check_one_of
 from daskdl.cli.job_data import SOURCE_OPTIONS, Data
-from daskdl.cli.stored_options import checked_values, value_of
+from daskdl.cli.stored_options import checked_values, refuse_option_of_spark, value_of
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
 from daskdl.nn.conf.values import Count
@@ -158,6 +158,7 @@ def _checked(
 ) -> dict[str, Any]:
     values = {}
     for name, text in given.items():
+        refuse_option_of_spark(who, name)
         check_one_of(who, "option", name, known)
         is_name = name in _COLUMNS and not text.startswith(("[", "{"))
         values[name] = text if is_name else value_of(name, text, f"{who}: {name}")

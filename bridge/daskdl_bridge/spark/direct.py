@@ -32,6 +32,7 @@ from daskdl_bridge.spark.directory import (
     DIRECTORY_VARIABLE,
     export_directory,
 )
+from daskdl_bridge.spark.executor_errors import telling_executor_errors
 from daskdl_bridge.spark.export import carry_by_value, chosen_columns
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
 from daskdl_bridge.spark.rdd_kinds import Form, blocks_of, kind_of_rdd
@@ -187,13 +188,16 @@ def direct(
     session_of_spark = session_of(data)
     check_slots("direct", session_of_spark)
     _check_flight()
-    sent, rows_of, form, name = _sent(session_of_spark, data, columns)
+    with telling_executor_errors("direct"):
+        sent, rows_of, form, name = _sent(session_of_spark, data, columns)
     limit = _bytes(memory_limit)
     spill = _spill(session_of_spark, client, export_directory, storage_options)
     session = Session(client, limit, spill, worker_timeout_s)
     try:
         session.open()
-        settled = session.settled(session.push(session_of_spark, sent, rows_of))
+        with telling_executor_errors("direct"):
+            told = session.push(session_of_spark, sent, rows_of)
+        settled = session.settled(told)
     except BaseException:
         session.close()
         raise

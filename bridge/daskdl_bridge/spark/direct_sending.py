@@ -82,7 +82,7 @@ class Access:
 
 
 def sender(
-    uris: Sequence[str], access: Access
+    uris: Sequence[str], access: Access, names: Sequence[str] | None = None
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Return a function for ``mapInArrow`` that sends rows and yields the manifest.
 
@@ -91,6 +91,8 @@ def sender(
     uris : sequence of str
         Of the inboxes.
     access : Access
+    names : sequence of str, optional
+        What the columns are called, if the rows come with other names.
     """
 
     def send(batches: Iterable[Any]) -> Iterator[Any]:
@@ -98,7 +100,8 @@ def sender(
 
         task = TaskContext.get()
         partition, attempt = task.partitionId(), task.taskAttemptId()
-        for number, table in enumerate(_pieces(batches, _PIECE_BYTES)):
+        named = batches if names is None else (_named(one, names) for one in batches)
+        for number, table in enumerate(_pieces(named, _PIECE_BYTES)):
             header = {
                 "key": f"{partition}/{attempt}/{number}",
                 "rows": table.num_rows,
@@ -136,6 +139,14 @@ def sender_of_blocks(
             yield from batch.to_pylist()
 
     return send_blocks
+
+
+def _named(batch: Any, names: Sequence[str]) -> Any:
+    """Return a batch whose columns have other names; older pyarrow has no method."""
+    fields = [
+        one.with_name(name) for one, name in zip(batch.schema, names, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
 
 
 def _batch(row: tuple[Any, Any]) -> Any:

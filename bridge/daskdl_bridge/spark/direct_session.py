@@ -15,6 +15,7 @@ from daskdl.cluster.calls import call_each
 from daskdl.data.retries import with_retries
 from daskdl.errors import ClusterError, DataError, OptionError, WorkerLostError
 from daskdl_bridge.spark import direct_sending
+from daskdl_bridge.spark.column_names import with_plain_names
 from daskdl_bridge.spark.direct_inbox import (
     Inbox,
     InboxOptions,
@@ -135,7 +136,8 @@ class Session:
         carry_by_value(direct_sending)
         uris = [inbox.uri for inbox in self._inboxes]
         inboxes = {inbox.worker: inbox for inbox in self._inboxes}
-        send = direct_sending.sender(uris, self.options.access)
+        names = None if rows_of else tuple(data.columns)
+        send = direct_sending.sender(uris, self.options.access, names)
         with (
             cancelable(spark) as cancel,
             WorkerWatch(self._client, inboxes, self._timeout_s, cancel) as watch,
@@ -256,7 +258,9 @@ class Session:
 def _told(data: Any, rows_of: Any, send: Callable[[Any], Any]) -> list[Any]:
     """Run the job, and return the rows that its tasks yield."""
     told: list[Any] = (
-        data.mapInArrow(send, direct_sending.MANIFEST_SCHEMA).collect()
+        with_plain_names(data)
+        .mapInArrow(send, direct_sending.MANIFEST_SCHEMA)
+        .collect()
         if rows_of is None
         else data.mapPartitions(
             direct_sending.sender_of_blocks(rows_of, send)

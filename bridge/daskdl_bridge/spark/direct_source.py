@@ -7,12 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from daskdl.data.row_number import NoRowNumber
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.element_kinds import Keys
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.footers import Footer, settled_columns
+from daskdl_bridge.readers.reader_at import ReaderAt
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 from daskdl_bridge.spark.block_source import BlockPartition, BlockReader
 from daskdl_bridge.spark.direct_inbox import Inbox, naming_lost_inbox, pieces_here
@@ -84,11 +86,11 @@ def open_pieces(
         TablePartition(
             name=_name(name, piece),
             rows=piece.rows,
-            part=_part(name, piece),
-            reader=_reader(piece, access),
+            part=Part(url=name),
+            reader=ReaderAt(_reader(piece, access), _part(name, piece)),
             columns=columns,
             options=options,
-            first_row=piece.first_row,
+            first_row=NoRowNumber(),
         )
         for piece in pieces
     ]

@@ -24,7 +24,7 @@ from daskdl_bridge.spark.models import (
 from daskdl_bridge.spark.params import TrainingParams
 from daskdl_bridge.spark.session import session_of
 from daskdl_bridge.spark.udf import is_binary
-from daskdl_bridge.spark.validation import BestOnValidation
+from daskdl_bridge.spark.validation import BestOnValidation, split_by_indicator
 
 __all__ = ["Classifier", "Regressor"]
 
@@ -74,21 +74,9 @@ class _NetworkEstimator(
         }
         train, best = dataset, None
         if indicator:
-            from pyspark.sql import functions
-
-            kind_of = dataset.schema[indicator].dataType.simpleString()
-            if kind_of != "boolean":
-                raise OptionError(
-                    f"{name}: validationIndicatorCol must name a boolean column, got "
-                    f"{indicator!r} of {kind_of}."
-                )
-            # What is not said to be held back is trained on.
-            held_back = functions.coalesce(
-                functions.col(indicator), functions.lit(False)
-            )
-            train = dataset.where(~held_back)
+            train, held_back = split_by_indicator(name, dataset, indicator)
             patience = self.getOrDefault(self.patience)
-            best = BestOnValidation(dataset.where(held_back), patience, **how)
+            best = BestOnValidation(held_back, patience, **how)
         with _CLIENTS.of(session_of(dataset)) as client:
             front_end(client, network, master).fit(
                 train,

@@ -19,7 +19,9 @@ from daskdl.errors import OptionError
 from daskdl.option_types import with_checked_types
 from daskdl_bridge import element_blocks
 from daskdl_bridge.element_kinds import ElementKind, Keys
+from daskdl_bridge.spark.column_names import quoted
 from daskdl_bridge.spark.directory import export_directory
+from daskdl_bridge.spark.executor_errors import telling_executor_errors
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
 from daskdl_bridge.spark.rdd_kinds import Form, blocks_of, kind_of_rdd
 from daskdl_bridge.spark.running_clusters import check_slots
@@ -75,6 +77,11 @@ class Export:
     form: Form = "columns"
     storage_options: dict[str, Any] = field(default_factory=dict)
     keys: Keys | None = None
+
+    @property
+    def called(self) -> str:
+        """What was exported, without where it is: ``Spark DataFrame``."""
+        return self.name.removesuffix(f" in {self.url}")
 
     def delete_temp_files(self) -> None:
         """Remove the files; harmless if they are gone."""
@@ -142,14 +149,16 @@ def export(
         frame = chosen_columns("export", data, columns)
         form, keys, name = "columns", None, "Spark DataFrame"
     else:
-        frame, form, name = _frame_of_rdd(session, data)
+        with telling_executor_errors("export"):
+            frame, form, name = _frame_of_rdd(session, data)
         keys = kind_of_rdd(data).keys
     above = export_directory(session, directory, options)
     url = join_url(above, f"daskdl-export-{uuid.uuid4().hex}")
     done = Export(url, f"{name} in {url}", form, options, keys)  # type: ignore[arg-type]
     try:
         how = {} if form == "columns" else _BLOCK_OPTIONS
-        frame.write.options(**how).parquet(url)
+        with telling_executor_errors("export"):
+            frame.write.options(**how).parquet(url)
     except BaseException:
         done.delete_temp_files()
         raise
@@ -169,7 +178,7 @@ def chosen_columns(who: str, frame: Any, columns: Sequence[str] | None) -> Any:
             f"{who}: data must be a DataFrame with an end, got a stream. Hand over "
             "each batch: data.writeStream.foreachBatch(...)."
         )
-    return frame if columns is None else frame.select([f"`{one}`" for one in columns])
+    return frame if columns is None else frame.select(list(map(quoted, columns)))
 
 
 def _frame_of_rdd(session: Any, rdd: Any) -> tuple[Any, Form, str]:

@@ -17,6 +17,7 @@ from pyspark.ml.util import (
 from daskdl.checks import some
 from daskdl.errors import OptionError
 from daskdl.formats.load import load
+from daskdl_bridge.spark.column_names import quoted
 from daskdl_bridge.spark.params import ModelParams
 from daskdl_bridge.spark.udf import saved_bytes, udf_of_bytes
 
@@ -102,14 +103,14 @@ class _NetworkModel(Model, ModelParams, DefaultParamsWritable, DefaultParamsRead
                 made[name] = f"{_SCORED}_{number}"
                 # Spark hands no vector to Python that it has just read from Parquet;
                 # behind an explode it is an array already.
-                array = functions.array(vector_to_array(name, "float32"))
+                array = functions.array(vector_to_array(quoted(name), "float32"))
                 frame = frame.withColumn(made[name], functions.explode(array))
         predict = udf_of_bytes(
             saved_bytes(self.network),
             names,
             batch_size=self.getOrDefault(self.batchSize),
         )
-        columns = [functions.col(made.get(name, name)) for name in names]
+        columns = [functions.col(quoted(made.get(name, name))) for name in names]
         return frame.withColumn(_SCORED, predict(*columns)).drop(*made.values())
 
     def _outputs(self) -> list[str]:

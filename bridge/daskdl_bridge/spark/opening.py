@@ -22,6 +22,7 @@ from daskdl_bridge.source import PathSources
 from daskdl_bridge.spark.block_source import open_blocks
 from daskdl_bridge.spark.direct import DirectData, direct
 from daskdl_bridge.spark.export import Export, exported
+from daskdl_bridge.spark.frame_partitions import frame_source
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
 from daskdl_bridge.spark.rdd_kinds import kind_of_rdd
 from daskdl_bridge.spark.returned import ReturnedFrame, ReturnedPairs
@@ -51,7 +52,7 @@ def opened(data: Any, options: SourceOptions) -> Source:
     there = data if isinstance(data, Export) else _exported(data, options)
     read = _reaching(there, read)
     if there.form == "columns":
-        return PathSources().open(there.url, read)
+        return frame_source(there, read)
     _refuse_columns(there, options)
     is_minibatches = there.form == "minibatches"
     return open_blocks(
@@ -101,6 +102,8 @@ def returned(data: Any, options: SourceOptions) -> ReturnedFrame | ReturnedPairs
     if is_pairs:
         written = _exported(data, options)
         return ReturnedPairs(data, written, there)
+    # All columns are written: refuse a wrong name before Spark begins.
+    _columns(data, replace(options, key=None, keep=None, require_labels=False))
     return ReturnedFrame(data, options.export_directory, there)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from daskdl.errors import DataError
 from daskdl_bridge import element_blocks
 from daskdl_bridge.element_kinds import ElementKind, kind_of_element
+from daskdl_bridge.spark.executor_errors import telling_executor_errors
 
 __all__ = ["Form", "blocks_of", "kind_of_rdd"]
 
@@ -26,7 +27,9 @@ def kind_of_rdd(rdd: Any) -> ElementKind:
         If it is empty, or holds what is no example.
     """
     if rdd not in _KINDS:
-        _KINDS[rdd] = _kind_of_first(rdd.take(1))
+        with telling_executor_errors("Spark RDD"):
+            first = rdd.take(1)
+        _KINDS[rdd] = _kind_of_first(first)
     return _KINDS[rdd]
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from daskdl.checks import check_type
+from daskdl.checks import check_type, normalised
 from daskdl.errors import OptionError
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "check_text_options",
     "compiled_pattern",
     "delimiter_of",
+    "hint_at_option",
 ]
 
 TEXT_OPTIONS = (
@@ -42,6 +43,17 @@ _CHARACTERS = ("quote", "escape", "char_to_escape_quote_escaping", "comment")
 
 # What Spark takes for one character in a delimiter: YAML in single quotes has no tab.
 _SPELLED = {"t": "\t", "b": "\b", "f": "\f", "'": "'", '"': '"', "\\": "\\"}
+
+
+_LINE_ENDS = (
+    " Lines end at a line feed, a carriage return, or both behind one another, which "
+    "is what Spark's lineSep is unless it is set; no other end of a line is read."
+)
+
+
+def hint_at_option(name: str) -> str:
+    """Return what holds in place of an option that Spark has and daskdl has not."""
+    return _LINE_ENDS if normalised(name) == "linesep" else ""
 
 
 def check_text_options(options: Any) -> None:

@@ -30,6 +30,7 @@ from daskdl.data.room import LEAST_ROOM, Room
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.data.sources.text_options import hint_at_option
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.input_type import Recurrent
@@ -287,6 +288,8 @@ def given_options(
 def _meant(name: str, called: str, known: set[str]) -> str:
     """Return a hint at the option that is meant by a name that is none."""
     own = {*known, *_OF_ALL}
+    if hint := hint_at_option(name):
+        return hint
     if called != "fit":
         return did_you_mean(name, own)
     return did_you_mean(name, {*own, *_OF_FIT}) or _ELSEWHERE.get(name, "")

@@ -60,6 +60,7 @@ def test_tasks_are_told_whole_paths(tmp_path, monkeypatch):
         ({}, "must be given a path, got none"),
         ({"path": "x", "fetures": "a"}, "got 'fetures'. Did you mean 'features'"),
         ({"path": "x", "train": "a"}, "got 'train'"),
+        ({"path": "x", "linesep": ";"}, "got 'linesep'. Lines end at a line feed"),
         ({"path": "x", "batch_size": "2"}, "got 'batch_size'"),
         ({"path": "x", "n_classes": "many"}, r"format\('daskdl'\): n_classes"),
         ({"path": "x", "n_classes": "1"}, "n_classes must be >= 2"),

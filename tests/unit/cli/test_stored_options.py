@@ -75,6 +75,7 @@ def test_other_values_are_yaml(pair, key, value):
         ("delimiter", r"--option: must be KEY=VALUE, got 'delimiter'"),
         ("delimeter=;", r"Did you mean 'delimiter'\?"),
         ("features=x", r"features must be given as --features"),
+        ("lineSep=;", r"got 'lineSep'\. Lines end at a line feed"),
         ("train=x", r"--option: KEY must be one of"),
         ("timestamp=2026-01-31T12:00:00", r"--option: timestamp: must be a time with"),
         ("header=maybe", r"--option: header: must be true or false, got 'maybe'"),
