@@ -24,10 +24,11 @@ def front(client):
 
 @pytest.mark.parametrize("approach", APPROACHES)
 def test_a_bad_number_of_an_rdd_is_a_data_error(front, spark, approach):
-    examples = [([1.0], [1.0, 0.0]), ([np.nan], [0.0, 1.0])]
+    labels = np.eye(2)
+    examples = [(np.ones(1), labels[0]), (np.array([np.nan]), labels[1])]
     rdd = spark.sparkContext.parallelize(examples, 1)
     with pytest.raises(DataError, match=r"^Spark RDD: features .* finite numbers, got"):
-        front.fit(rdd, rdd_training_approach=approach)
+        front.fit(rdd, batch_size=2, rdd_training_approach=approach)
 
 
 def test_a_bad_number_to_predict_from_is_a_data_error(front, spark):
@@ -40,9 +41,9 @@ def test_a_bad_number_to_predict_from_is_a_data_error(front, spark):
 @pytest.mark.parametrize("approach", APPROACHES)
 def test_what_else_fails_in_an_executor_stays_as_it_is(front, spark, approach):
     rdd = spark.sparkContext.parallelize([1, 0], 1)
-    broken = rdd.map(lambda x: ([1.0 / x], [1.0, 0.0]))
+    broken = rdd.map(lambda x: (np.array([1.0 / x]), np.eye(2)[0]))
     with pytest.raises(Exception, match="ZeroDivisionError") as caught:
-        front.fit(broken, rdd_training_approach=approach)
+        front.fit(broken, batch_size=2, rdd_training_approach=approach)
     if sys.version_info >= (3, 11):
         assert "Python failed in an executor" in caught.value.__notes__[0]
 
@@ -56,7 +57,7 @@ def test_a_null_is_told_of_the_frame_and_its_column(front, spark, approach):
         r"are null\.$"
     )
     with pytest.raises(DataError, match=expected):
-        front.fit(frame, features="x", rdd_training_approach=approach)
+        front.fit(frame, features="x", batch_size=2, rdd_training_approach=approach)
 
 
 def test_a_missing_column_is_told_before_any_job(front, spark):

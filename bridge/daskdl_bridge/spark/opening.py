@@ -56,7 +56,7 @@ def opened(data: Any, options: SourceOptions) -> Source:
     _refuse_columns(there, options)
     is_minibatches = there.form == "minibatches"
     return open_blocks(
-        there.url, there.name, read, minibatches=is_minibatches, keys=there.keys
+        there.url, there.called, read, minibatches=is_minibatches, keys=there.keys
     )
 
 
