@@ -14,7 +14,6 @@ from pyspark.ml.feature import VectorAssembler
 from pyspark.sql import SparkSession
 
 import daskdl
-from daskdl.errors import ShapeError
 
 folder = Path(sys.argv[1])
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
@@ -32,19 +31,6 @@ configuration = daskdl.MultiLayerConfiguration(
     ],
 )
 found = {}
-
-
-def refusing(batches):
-    """Fail in an executor as daskdl does."""
-    for _ in batches:
-        raise ShapeError("x must be of 2 columns, got 3.")
-    yield from ()
-
-
-try:
-    daskdl.spark.export(frame.mapInArrow(refusing, "a double"))
-except ShapeError as error:
-    found["refused"] = str(error)
 
 with daskdl.spark.connect(spark, workers=1) as client:
     network = daskdl.DaskMultiLayer(client, configuration)
