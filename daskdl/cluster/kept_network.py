@@ -6,6 +6,7 @@ Pure but for the clock.
 import time
 from dataclasses import dataclass
 
+from daskdl.cluster.usual_cost import UsualCost
 from daskdl.errors import WorkerLostError
 from daskdl.nn.fitting.run_state import RunPosition
 from daskdl.training.state import NetworkState
@@ -56,6 +57,8 @@ class KeptNetwork:
     standing : Standing
     examples : int
         Trained in this fit until then, those included that were trained in vain.
+    cost : UsualCost
+        Of a snapshot.
     """
 
     def __init__(self, state: NetworkState, standing: Standing) -> None:
@@ -63,7 +66,8 @@ class KeptNetwork:
         self.standing = standing
         self.examples = 0
         self._kept_s = time.monotonic()
-        self._cost_s = 0.0
+        self.cost = UsualCost()
+        self._is_from_before = False
         self._returns = 0
         self._full_returns = 0
 
@@ -72,12 +76,14 @@ class KeptNetwork:
     ) -> None:
         """Take over a snapshot that took `cost_s`."""
         self.state, self.standing, self.examples = state, standing, examples
-        self._kept_s, self._cost_s = time.monotonic(), cost_s
+        self._kept_s, self._is_from_before = time.monotonic(), False
+        self.cost.timed(cost_s)
         self._returns = self._full_returns = 0
 
     def is_due(self) -> bool:
         """Return whether a snapshot costs little, measured by what may be lost."""
-        return self._cost_s <= SHARE * (time.monotonic() - self._kept_s)
+        untold_s = time.monotonic() - self._kept_s
+        return self._is_from_before or self.cost.usual_s <= SHARE * untold_s
 
     def go_back(self, *, is_memory_full: bool = False) -> bool:
         """Note that the fit goes on from here; False if it did too often.
@@ -90,5 +96,5 @@ class KeptNetwork:
         self._returns += 1
         self._full_returns += is_memory_full
         # So that the next epoch is not lost again.
-        self._cost_s = 0.0
+        self._is_from_before = True
         return self._returns <= MOST_RETURNS and self._full_returns <= MOST_FULL_RETURNS

@@ -3,6 +3,8 @@
 import math
 from collections import deque
 
+from daskdl.cluster.usual_cost import UsualCost
+
 # While nobody went: so much is trained again at most if all go at once, unless that
 # costs more of the time than this share.
 CALM_S = 60.0
@@ -19,7 +21,8 @@ class StandstillRule:
     """Weighs what a standstill costs against what would have to be trained again.
 
     Once members were lost, time passes between two snapshots as Young found it best:
-    ``sqrt(2 * cost * time between two losses)``.
+    ``sqrt(2 * cost * time between two losses)``. What was timed once may be an
+    exception then, of a moment in which others start, and counts as nothing.
 
     Parameters
     ----------
@@ -38,11 +41,13 @@ class StandstillRule:
         self._losses = deque([start_s], _REMEMBERED)
         self._trains_s = start_s
         self._stood_s: float | None = None
-        self._cost_s = 0.0
+        self._cost = UsualCost()
+        self._is_new = False  # of members
 
     def lost(self, now_s: float) -> None:
         """Note that a member went."""
-        if now_s - self._losses[-1] > TOGETHER_S:
+        is_first = len(self._losses) == 1  # behind the start, which is none
+        if is_first or now_s - self._losses[-1] > TOGETHER_S:
             self._losses.append(now_s)
 
     def brought(self, now_s: float) -> None:
@@ -56,23 +61,39 @@ class StandstillRule:
     def trained(self, now_s: float) -> None:
         """Note that a member has trained; the first time that ends a standstill."""
         if self._stood_s is not None:
-            self._cost_s, self._stood_s = now_s - self._stood_s, None
+            self._cost.timed(now_s - self._stood_s)
+            self._stood_s, self._is_new = None, False
 
     def went_back(self, now_s: float) -> None:
         """Note that new members begin with the network that the client has.
 
         They stand still as soon as they may: the last ones did not live to do so.
         """
-        self._trains_s, self._stood_s, self._cost_s = now_s, None, 0.0
+        self._trains_s, self._stood_s, self._is_new = now_s, None, True
 
     def is_due(self, now_s: float) -> bool:
         """Return whether the network is to be brought."""
-        return now_s - self._trains_s >= self._interval_s(now_s)
+        calm_s = max(CALM_S, self._cost.usual_s / CALM_SHARE)
+        cost_s = 0.0 if self._is_new else self._cost.confirmed_s
+        limit_s = min(calm_s, self._between_s(now_s, cost_s))
+        return now_s - self._trains_s >= limit_s
 
-    def _interval_s(self, now_s: float) -> float:
-        calm_s = max(CALM_S, self._cost_s / CALM_SHARE)
+    def pays_at_end(self, now_s: float, cost: UsualCost) -> bool:
+        """Return whether it pays where members stand anyway, once some were lost.
+
+        Parameters
+        ----------
+        now_s : float
+        cost : UsualCost
+            Of a snapshot alone.
+        """
+        limit_s = self._between_s(now_s, cost.confirmed_s)
+        return now_s - self._trains_s >= limit_s
+
+    def _between_s(self, now_s: float, cost_s: float) -> float:
+        """Return what Young found; infinite while nobody went."""
         n_losses = len(self._losses) - 1
         if not n_losses:
-            return calm_s
-        between_s = (now_s - self._losses[0]) / n_losses
-        return min(calm_s, max(LEAST_S, math.sqrt(2 * self._cost_s * between_s)))
+            return math.inf
+        mean_s = (now_s - self._losses[0]) / n_losses
+        return max(LEAST_S, math.sqrt(2 * cost_s * mean_s))

@@ -135,6 +135,7 @@ class SimulatedCluster:
     lost: list[str] = field(default_factory=list)  # that the driver took note of
     blank: Any = None  # a network as every member starts with
     address: str = "simulated"  # of whichever worker asks
+    snapshots_s: deque[float] = field(default_factory=deque)  # what the first ones take
 
     def __post_init__(self) -> None:
         self.bus = SimulatedBus(self.world)
@@ -150,6 +151,11 @@ class SimulatedCluster:
         if worker.is_there:
             # What a worker sent before it died arrives before the news of its death.
             self.queue.append(MemberReport(rank, what, values))
+
+    def report(self, topic: str, message: Mapping[str, Any]) -> bool:
+        """Stand in for ``BusWorkerPlugin.report``."""
+        self.log_event(topic, message)
+        return True
 
     def strike(self, worker: Worker) -> None:
         """Let the worker's fate happen."""
@@ -377,6 +383,9 @@ class SimulatedMembers:
 
     def snapshot(self) -> NetworkState:
         self._world.pause()
+        if self._cluster.snapshots_s:
+            takes_s = self._cluster.snapshots_s.popleft()
+            self._world.wait(lambda: False, takes_s)
         worker = next(iter(self._alive.values()))
         return state_of(worker.network, velocity=worker.mailbox.exchange.velocity)
 
@@ -456,16 +465,19 @@ def simulate(
     listeners: Sequence[Listener] = (),
     resumed: Resumed | None = None,
     shuffle: bool | None = None,
+    snapshots_s: Sequence[float] = (),
 ) -> Outcome:
     """Run one fit with the real driver and the real members.
 
     What members hold lies where `put` brings it, what the driver holds does not.
     Without a `network` it is one that tallies. Nothing comes through between the two
-    ranks of `cut`. Goes on from what was `resumed`.
+    ranks of `cut`. Goes on from what was `resumed`. The first snapshots take
+    `snapshots_s`, all others no time.
     """
     world = World(seed)
     cluster = SimulatedCluster(world, workers)
     cluster.blank = network
+    cluster.snapshots_s.extend(snapshots_s)
     cluster.bus.cut = {frozenset(cut)}
     if network is None:
         network = TallyNetwork(data.examples, epochs, dtype)
@@ -482,6 +494,7 @@ def simulate(
     )
     monkeypatch.setattr(dense_sum, "CHUNK_BYTES", 32)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)
+    monkeypatch.setattr(session, "get_bus", lambda: cluster)
     monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))
     monkeypatch.setattr(driver, "SessionMembers", SimulatedMembers)
     monkeypatch.setattr(driver, "WORTH_JOINING_S", world.rng.choice([0.0, 0.5]))

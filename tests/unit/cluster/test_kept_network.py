@@ -36,6 +36,17 @@ def test_a_snapshot_costs_a_fiftieth_of_the_time(clock, passed_s, is_due):
     assert kept.is_due() is is_due
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_snapshot_that_took_long_does_not_put_off_the_next(clock, place):
+    kept = KeptNetwork(None, BEGINNING)
+    costs_s = [0.1, 0.1, 0.1]
+    costs_s[place] = 10.0
+    for cost_s in costs_s:
+        kept.keep(None, BEGINNING, 8, cost_s=cost_s)
+    clock.now += 6.0
+    assert kept.is_due()
+
+
 def test_the_first_snapshot_is_due_at_once(clock):
     assert KeptNetwork(None, BEGINNING).is_due()
 

@@ -11,6 +11,7 @@ from daskdl.cluster.standstill_rule import (
     TOGETHER_S,
     StandstillRule,
 )
+from daskdl.cluster.usual_cost import UsualCost
 
 COST_S = 1.0
 JUST = 1e-6
@@ -23,8 +24,9 @@ def due_after_s(rule, from_s):
 
 def rule_that_stood(cost_s, at_s=0.0):
     rule = StandstillRule(0.0)
-    rule.stood(at_s - cost_s)
-    rule.trained(at_s)
+    for _ in range(2):
+        rule.stood(at_s - cost_s)
+        rule.trained(at_s)
     rule.brought(at_s)
     return rule
 
@@ -39,10 +41,50 @@ def test_while_nobody_goes_it_costs_a_small_share():
     assert due_after_s(rule_that_stood(cost_s), 0.0) == pytest.approx(3 * CALM_S)
 
 
-def test_the_first_one_after_a_loss_comes_soon():
+@pytest.mark.parametrize("lost_s", [TOGETHER_S / 2, TOGETHER_S + 1])
+def test_the_first_one_after_a_loss_comes_soon(lost_s):
     rule = StandstillRule(0.0)
-    rule.lost(TOGETHER_S + 1)
+    rule.lost(lost_s)
     assert due_after_s(rule, 0.0) == LEAST_S
+
+
+def test_one_that_took_long_alone_does_not_put_off_the_next():
+    """Others were starting beside it."""
+    rule = StandstillRule(0.0)
+    rule.lost(40.0)
+    rule.stood(44.0)
+    rule.trained(50.0)
+    rule.brought(50.0)
+    assert due_after_s(rule, 50.0) == LEAST_S
+
+
+def test_one_that_took_long_among_others_counts_for_nothing():
+    usual, once = rule_that_stood(COST_S, 100.0), rule_that_stood(COST_S, 100.0)
+    once.stood(100.0 - 50 * COST_S)
+    for rule in (usual, once):
+        rule.trained(100.0)
+        rule.lost(100.0)
+    assert due_after_s(once, 100.0) == due_after_s(usual, 100.0)
+
+
+def test_at_the_end_of_an_epoch_it_pays_only_once_somebody_went():
+    rule, free = StandstillRule(0.0), UsualCost()
+    assert not rule.pays_at_end(1000.0, free)
+    rule.lost(1000.0)
+    assert rule.pays_at_end(1000.0, free)
+
+
+def test_at_the_end_of_an_epoch_it_pays_by_what_a_snapshot_alone_costs():
+    """Members stand anyway."""
+    rule, cost = rule_that_stood(100 * COST_S), UsualCost()
+    rule.lost(40.0)
+    cost.timed(0.1 * COST_S)
+    cost.timed(0.1 * COST_S)
+    limit_s = math.sqrt(2 * 0.1 * COST_S * 40.0)
+    rule.brought(40.0 - limit_s + JUST)
+    assert not rule.pays_at_end(40.0, cost)
+    rule.brought(40.0 - limit_s - JUST)
+    assert rule.pays_at_end(40.0, cost)
 
 
 @pytest.mark.parametrize("between_s", [50.0, 200.0, 800.0])

@@ -265,6 +265,25 @@ def test_an_epoch_longer_than_workers_live_ends(monkeypatch, seed, master):
     assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2]
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("master", ["averaging", "all_reduce", "sharing"])
+def test_one_slow_snapshot_does_not_put_off_the_next(monkeypatch, seed, master):
+    """It was taken as others started; two epochs later all went."""
+    members = [
+        Worker("dies", minibatch_s=0.1, lives_s=1.0),
+        Worker("stays", minibatch_s=0.1, lives_s=22.0),
+        *workers(2, "new", comes_back=1),
+    ]
+    # 5 seconds of one worker an epoch.
+    data = numbered_data([200], 4, in_memory=True)
+    made = (monkeypatch, seed, MASTERS[master], members, data)
+    outcome = simulate(*made, epochs=6, dtype=np.float64, snapshots_s=[6.0])
+    assert_fit_is_right(outcome)
+    (rejoined,) = outcome.report.rejoined
+    assert rejoined.epoch >= 2
+    assert rejoined.repeated_examples < data.examples
+
+
 @pytest.mark.parametrize(("rejoin_timeout_s", "stands"), [(60.0, True), (0.0, False)])
 def test_only_a_fit_that_may_go_back_stands_still_unasked(
     monkeypatch, rejoin_timeout_s, stands
