@@ -107,6 +107,11 @@ class Mailbox:
         else:
             self.workload.close(order.totals)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the session was stopped: nobody listens to its members any more."""
+        return self._stop is not None
+
     def check_stop(self) -> None:
         """Raise BusClosedError if the session was stopped."""
         if self._stop is not None:

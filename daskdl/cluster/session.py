@@ -53,6 +53,8 @@ from daskdl.nn.network import Network
 from daskdl.training.state import NetworkState, network_from_state, state_of
 
 REPORT_EVERY_S = 0.25
+# Whoever has said nothing for so long may have been stopped, and the fit have ended.
+SILENT_S = 5.0
 
 
 @reported_by_client
@@ -112,6 +114,7 @@ def run_member(
     # After the topic is closed: what was on its way has been sent.
     member.report(
         "returned",
+        is_late=True,
         bytes_sent=int(topic.stats.bytes_sent),
         staleness=asdict(exchange.staleness),
     )
@@ -212,7 +215,9 @@ class Member:
         self._mailbox = mailbox
         self._topic = topic
         self._reader = MinibatchReader(mailbox.partitions, spec.cache_bytes)
+        self._worker, self._bus = get_worker(), get_bus()
         self._reported_s = 0.0
+        self._said_s = time.monotonic()
         self._score_sum, self._scores = 0.0, 0
         mailbox.network = network
         mailbox.exchange = exchange
@@ -237,11 +242,22 @@ class Member:
                 check_finite(f"Session worker {self._rank}", self._network)
                 return state_of(self._network, self._exchange.threshold)
 
-    def report(self, what: str, **values: Any) -> None:
-        """Tell the driver, through the scheduler's events."""
-        get_worker().log_event(
-            self._spec.topic, {"what": what, "rank": self._rank, **values}
-        )
+    def report(self, what: str, *, is_late: bool = False, **values: Any) -> None:
+        """Tell the driver, through the scheduler's events.
+
+        Where the fit may have ended, which `is_late` says, too, nothing is logged if it
+        has: the event would stay on the scheduler.
+        """
+        if self._mailbox.is_stopped:
+            return
+        message = {"what": what, "rank": self._rank, **values}
+        now = time.monotonic()
+        is_late |= now - self._said_s > SILENT_S
+        self._said_s = now
+        if is_late:
+            self._bus.report(self._spec.topic, message)
+        else:
+            self._worker.log_event(self._spec.topic, message)
 
     def _complain(self, ranks: Iterable[int], stage: Stage) -> None:
         self.report("complaint", silent=sorted(ranks), stage=list(stage))

@@ -3,7 +3,13 @@
 import asyncio
 from typing import Any
 
-from daskdl.cluster.bus.protocol import CONTROL_TIMEOUT_S, JOIN_OP, LEAVE_OP, VIEW_OP
+from daskdl.cluster.bus.protocol import (
+    CONTROL_TIMEOUT_S,
+    JOIN_OP,
+    LEAVE_OP,
+    REPORT_OP,
+    VIEW_OP,
+)
 from daskdl.cluster.bus.registry import Entry, View
 from daskdl.errors import ClusterError
 
@@ -65,6 +71,11 @@ class Control:
         """Return the members of a topic."""
         reply = await self._ask(VIEW_OP, topic=topic)
         return View.from_message(reply["view"])
+
+    async def report(self, topic: str, message: dict[str, Any]) -> bool:
+        """Log an event for the holder of a topic; False if it is held no longer."""
+        reply = await self._ask(REPORT_OP, topic=topic, message=message)
+        return bool(reply["held"])
 
     async def _ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
         call = getattr(self._scheduler, operation)

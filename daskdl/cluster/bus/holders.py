@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What members say last is on its way when the client has the network already. One that
-# was stopped says it when it goes on.
+# Members that may be late ask before they say something. What others said in the moment
+# in which the client let go is on its way, and one may be stopped behind its question.
 LAST_EVENTS_S = (5.0, 60.0, 600.0)
 
 

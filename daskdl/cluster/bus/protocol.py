@@ -10,6 +10,7 @@ PLUGIN_NAME = f"daskdl-bus-{PROTOCOL}"
 JOIN_OP = f"daskdl_bus_{PROTOCOL}_join"
 LEAVE_OP = f"daskdl_bus_{PROTOCOL}_leave"
 VIEW_OP = f"daskdl_bus_{PROTOCOL}_view"
+REPORT_OP = f"daskdl_bus_{PROTOCOL}_report"
 LINK_OP = f"daskdl_bus_{PROTOCOL}_link"
 
 # Why a worker refuses a link.

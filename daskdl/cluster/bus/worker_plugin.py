@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from distributed.core import Status
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from daskdl.cluster.bus.control import Control
+from daskdl.cluster.bus.control import Control, NotInstalledError
 from daskdl.cluster.bus.event_loop import EventLoop
 from daskdl.cluster.bus.housekeeping import Housekeeping
 from daskdl.cluster.bus.membership import Membership
@@ -27,6 +28,8 @@ from daskdl.cluster.bus.state import TopicState
 from daskdl.cluster.bus.switch_interval import SWITCH_INTERVAL
 from daskdl.cluster.bus.topic import Topic
 from daskdl.errors import BusClosedError, ClusterError, OptionError
+
+logger = logging.getLogger(__name__)
 
 OPEN_TIMEOUT_S = 2 * CONTROL_TIMEOUT_S
 TEARDOWN_TIMEOUT_S = 2.0
@@ -167,6 +170,39 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
 
         topic: Topic = self._loop.run(join, timeout_s=OPEN_TIMEOUT_S)
         return topic
+
+    def report(self, topic: str, message: dict[str, Any]) -> bool:
+        """Log an event for whoever holds a topic. Called from a task's thread.
+
+        Slower than ``Worker.log_event``, after which the event of one that comes late
+        would stay on the scheduler: nobody is there who would drop it.
+
+        Parameters
+        ----------
+        topic : str
+            As the holder gave it to :func:`~daskdl.cluster.bus.install`.
+        message : dict
+            What msgpack can hold, with texts as keys.
+
+        Returns
+        -------
+        is_held : bool
+            False if the holder has released the bus; then nothing is logged.
+        """
+
+        async def tell() -> Any:
+            return await self._control.report(topic, message)
+
+        try:
+            is_held: bool = self._loop.run(tell, timeout_s=OPEN_TIMEOUT_S)
+        except (NotInstalledError, BusClosedError):
+            return False
+        except ClusterError as error:
+            # A scheduler that is busy for so long has not ended the fit.
+            logger.info("Topic %r: %s", topic, error)
+            self._worker.log_event(topic, message)
+            return True
+        return is_held
 
     async def _join(
         self, name: str, options: TopicOptions, entry: Entry, role: Role

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from daskdl import BatchNormalization, Dense, Output
+from daskdl.cluster import bus, driver, session
 from daskdl.cluster.bus.protocol import PLUGIN_NAME as BUS
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
@@ -50,6 +52,7 @@ MASTERS = {
 }
 CENTRES = np.random.default_rng(7).normal(0, 2.0, (3, 8))
 LEFT_WITHIN_S = 5
+RETURNS_WITHIN_S = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -333,3 +336,36 @@ def test_workers_that_offer_a_resource_train_alone(client, cluster, master):
     finally:
         cluster.new_spec["options"]["resources"] = None
         cluster.scale(2)
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["alone", "beside another"])
+def test_a_member_that_returns_late_leaves_no_event(client, monkeypatch, is_shared):
+    """It would say that it returned when nobody is there who drops that again."""
+    run, is_over = session.Member.run, threading.Event()
+
+    def run_long(member):
+        trained = run(member)
+        if member._rank == 1:
+            is_over.wait(20)
+        return trained
+
+    monkeypatch.setattr(session.Member, "run", run_long)
+    monkeypatch.setattr(driver, "RETURN_WAIT_S", 0.1)
+    if is_shared:
+        bus.install(client)
+    front = DaskMultiLayer(client, network(), MASTERS["averaging"])
+    front.fit(blobs(64), batch_size=8)
+    is_over.set()
+    deadline = time.monotonic() + RETURNS_WITHIN_S
+    while time.monotonic() < deadline:
+        assert topics_of_fits(client) == []
+        time.sleep(0.01)
+    bus.uninstall(client)
+
+
+def topics_of_fits(client):
+    def look(dask_scheduler):
+        known = dask_scheduler._broker._topics
+        return [topic for topic in known if topic.startswith("daskdl-")]
+
+    return client.run_on_scheduler(look)

@@ -196,6 +196,38 @@ async def test_it_goes_with_the_client_that_needed_it(client, scheduler, worker)
     await async_poll_for(lambda: not ours_on(scheduler, worker), timeout=5)
 
 
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_what_is_reported_after_the_end_is_dropped(client, scheduler, worker):
+    """Whoever comes too late to be heard leaves no event, whoever else has the bus."""
+    await install(client, holder="one", events="told")
+    await install(client, holder="two")
+    bus = worker.plugins[PLUGIN_NAME]
+    assert await in_thread(bus.report, "told", {"what": "returned"})
+    assert [event for _, event in scheduler.get_events("told")] == [
+        {"what": "returned"}
+    ]
+    await uninstall(client, holder="one")
+    assert not await in_thread(bus.report, "told", {"what": "returned"})
+    await uninstall(client, holder="two")
+    assert not await in_thread(bus.report, "told", {"what": "returned"})
+    assert "told" not in scheduler.get_events()
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_what_is_reported_to_a_busy_scheduler_comes_late(
+    client, scheduler, worker
+):
+    await install(client, holder="one", events="told")
+    bus = worker.plugins[PLUGIN_NAME]
+
+    async def busy(*given):
+        raise ClusterError("Bus: the scheduler must answer, it is busy.")
+
+    bus._control.report = busy
+    assert await in_thread(bus.report, "told", {"what": "returned"})
+    await async_poll_for(lambda: scheduler.get_events("told"), timeout=5)
+
+
 @bus_cluster()
 async def test_who_still_waits_on_a_topic_is_woken(client, scheduler, *buses):
     topic = await in_thread(buses[0].topic, "t")
