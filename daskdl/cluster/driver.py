@@ -238,7 +238,7 @@ class Driver:
             self._fit_epoch(first + number - 1, after, shuffle=shuffle)
             after = self._standing
             may_return = number < epochs and self._master.rejoin_timeout_s
-            if may_return and self._is_worth_keeping():
+            if may_return and self._kept.is_due(self._standstills):
                 self._keep()
         self._finish()
 
@@ -359,11 +359,6 @@ class Driver:
     def _is_snapshot_due(self) -> bool:
         may_return = bool(self._master.rejoin_timeout_s)
         return may_return and self._standstills.is_due(time.monotonic())
-
-    def _is_worth_keeping(self) -> bool:
-        """Return whether the network is to be brought at the end of an epoch."""
-        pays = self._standstills.pays_at_end(time.monotonic(), self._kept.cost)
-        return pays or self._kept.is_due()
 
     def _stand_at(self, epoch_count: int, standing: Standing) -> None:
         self._epoch_count, self._standing = epoch_count, standing

@@ -6,6 +6,7 @@ Pure but for the clock.
 import time
 from dataclasses import dataclass
 
+from daskdl.cluster.standstill_rule import StandstillRule
 from daskdl.cluster.usual_cost import UsualCost
 from daskdl.errors import WorkerLostError
 from daskdl.nn.fitting.run_state import RunPosition
@@ -80,10 +81,15 @@ class KeptNetwork:
         self.cost.timed(cost_s)
         self._returns = self._full_returns = 0
 
-    def is_due(self) -> bool:
-        """Return whether a snapshot costs little, measured by what may be lost."""
-        untold_s = time.monotonic() - self._kept_s
-        return self._is_from_before or self.cost.usual_s <= SHARE * untold_s
+    def is_due(self, rule: StandstillRule | None = None) -> bool:
+        """Return whether a snapshot costs little, measured by what may be lost.
+
+        Or by how long members live, as a rule of standstills has noted it.
+        """
+        now = time.monotonic()
+        costs_little = self.cost.usual_s <= SHARE * (now - self._kept_s)
+        pays = rule is not None and rule.pays_at_end(now, self.cost)
+        return self._is_from_before or costs_little or pays
 
     def go_back(self, *, is_memory_full: bool = False) -> bool:
         """Note that the fit goes on from here; False if it did too often.
