@@ -14,6 +14,7 @@ from daskdl.errors import ColumnError, CorruptFileError, MissingExtraError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.avro_file import AvroBlock, AvroFile
 from daskdl_bridge.readers.avro_schema import AvroSchema
+from daskdl_bridge.readers.calendars import avro_calendars, gregorian_table
 from daskdl_bridge.readers.columns import (
     ExampleColumns,
     check_exist,
@@ -23,6 +24,7 @@ from daskdl_bridge.readers.columns import (
 )
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
+from daskdl_bridge.readers.intervals import refuse_months
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.nested import type_of
 from daskdl_bridge.readers.table_partitions import span_partitions
@@ -67,11 +69,13 @@ class AvroReader(TableReader):
             file = AvroFile(stream, part.url)
             check_exist(columns, list(file.schema.types), part.url)
             check_fields(self.columns, _known(file.schema.reachable), part.url)
+            calendars = avro_calendars(file.metadata, types)
             held: list[Any] = []
             is_empty = True
             for block in file.blocks(part.span):
                 for records in _decoded(block, file.schema.plain, part):
-                    held.append(_table(records, schema, block, part))
+                    table = _table(records, schema, block, part)
+                    held.append(gregorian_table(table, calendars, part.url))
                     if sum(one.nbytes for one in held) >= BLOCK_BYTES:
                         yield pa.concat_tables(held)
                         held, is_empty = [], False
@@ -112,6 +116,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
             )
     types = _known(schema.reachable)
     check_types(columns, types, parts[0].url, options)
+    refuse_months(columns, types, parts[0].url)
     columns = with_key_type(columns, parts, [types])
     stored = tuple((name, types[name]) for name in columns.stored() if name in types)
     reader = AvroReader(stored, columns)

@@ -98,6 +98,7 @@ class AvroFile:
                 f"{some(_CODECS, len(_CODECS))}, got {self._codec!r}. Have it written "
                 "with one of those."
             )
+        self.metadata = metadata
         self.schema: AvroSchema = read_schema(metadata.get("avro.schema", b""), name)
         self._sync = counted.take(_SYNC_BYTES)
         self._header_end = counted.offset

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from daskdl.errors import CorruptFileError, DataError
+from daskdl_bridge.readers.intervals import CATALYST_TYPE, interval_type
 
 __all__ = ["AvroSchema", "read_schema"]
 
@@ -270,6 +271,9 @@ def _logical(kind: _Kind, schema: Any) -> _Kind:
     plain = kind.plain if isinstance(kind.plain, str) else ""
     if logical == "decimal" and kind.arrow is not None:
         return replace(kind, arrow=_decimal(schema), fields={})
+    interval = interval_type(schema.get(CATALYST_TYPE))
+    if interval is not None and plain in ("int", "long"):
+        return replace(kind, arrow=interval)
     if isinstance(logical, str):
         arrow = _LOGICAL.get((plain, logical), kind.arrow)
         return replace(kind, arrow=arrow, fields={})

@@ -22,6 +22,7 @@ __all__ = [
     "PlainStream",
     "decompressed",
     "joined",
+    "plain_lz4",
     "plain_snappy",
     "plain_streams",
     "zstandard",
@@ -88,14 +89,21 @@ def joined(pieces: Iterator[bytes], most_bytes: int) -> bytes:
 
 def plain_snappy(data: bytes, most_bytes: int) -> bytes:
     """Return the plain bytes of a chunk of Snappy; raise as `decompressed` does."""
-    return joined(_one_of_snappy(data, most_bytes), most_bytes)
+    return joined(_chunk("snappy", _snappy_size, data, most_bytes), most_bytes)
 
 
-def _one_of_snappy(data: bytes, most_bytes: int) -> Iterator[bytes]:
-    size = _snappy_size(data)
+def plain_lz4(data: bytes, most_bytes: int) -> bytes:
+    """Return the plain bytes of a chunk of LZ4; raise as `decompressed` does."""
+    return joined(_chunk("lz4_raw", _lz4_size, data, most_bytes), most_bytes)
+
+
+def _chunk(
+    codec: str, plain_size: Callable[[bytes], int], data: bytes, most_bytes: int
+) -> Iterator[bytes]:
+    size = plain_size(data)
     if size > most_bytes:
         raise ValueError(f"more than {most_bytes} bytes when it is decompressed")
-    yield pa.Codec("snappy").decompress(data, size, asbytes=True)
+    yield pa.Codec(codec).decompress(data, size, asbytes=True)
 
 
 class PlainStream(io.RawIOBase):

@@ -1,7 +1,9 @@
 """ORC files, by Spark or anybody else."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +14,11 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.arrow_files import open_for_arrow
+from daskdl_bridge.readers.calendars import (
+    HybridCalendar,
+    gregorian_table,
+    leaf_types,
+)
 from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
@@ -20,12 +27,17 @@ from daskdl_bridge.readers.footers import (
     settled_columns,
     summarize_footers,
 )
+from daskdl_bridge.readers.intervals import (
+    CATALYST_TYPE,
+    interval_type,
+    refuse_months,
+)
 from daskdl_bridge.readers.nested import type_of
+from daskdl_bridge.readers.orc_footer import has_hybrid_dates
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 
 __all__ = ["OrcReader", "open_parts", "summarize_parts"]
 
-_CATALYST_TYPE = b"spark.sql.catalyst.type"
 # Of timestamp_ntz; those of ORC itself have nanoseconds.
 _WALL_TIME = pa.timestamp("us")
 
@@ -36,11 +48,8 @@ class OrcReader(WholeReader):
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table; see `WholeReader.read`."""
-        with (
-            naming_damaged_file(part.url, "ORC"),
-            open_for_arrow(part.url, options.storage_options) as stream,
-        ):
-            return _as_spark_means(orc.ORCFile(stream).read(columns=columns))
+        with _opened(part, columns, options) as (file, as_spark_means):
+            return as_spark_means(file.read(columns=columns))
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
@@ -49,16 +58,12 @@ class OrcReader(WholeReader):
         if part.size <= BLOCK_BYTES:
             yield self.read(part, columns, options)
             return
-        with (
-            naming_damaged_file(part.url, "ORC"),
-            open_for_arrow(part.url, options.storage_options) as stream,
-        ):
-            file = orc.ORCFile(stream)
+        with _opened(part, columns, options) as (file, as_spark_means):
             at_once = max(1, file.nstripes * BLOCK_BYTES // part.size)
             for first in range(0, file.nstripes, at_once):
                 stripes = range(first, min(first + at_once, file.nstripes))
                 batches = [file.read_stripe(number, columns) for number in stripes]
-                yield _as_spark_means(pa.Table.from_batches(batches))
+                yield as_spark_means(pa.Table.from_batches(batches))
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
@@ -87,6 +92,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     columns, settled = settled_columns(parts, footers, options)
     for part, footer in zip(parts, footers, strict=True):
         _check_carried([*columns.keys, *columns.kept], footer.types, part.url)
+        refuse_months(columns, footer.types, part.url)
     parts = settled
     partitions = []
     for part, footer in zip(parts, footers, strict=True):
@@ -134,12 +140,46 @@ def _has_local_times(arrow_type: Any) -> bool:
 def _footer(stream: Any) -> Footer:
     file = orc.ORCFile(stream)
     # In here, since names are decoded only now and may be damaged.
-    types = {field.name: _spark_type(field) for field in file.schema}
+    types = {field.name: _spark_type(field, with_months=True) for field in file.schema}
     return Footer(rows=file.nrows, types=types)
 
 
-def _as_spark_means(table: Any) -> Any:
-    """Return a table whose integers are times where Spark wrote times without zone."""
+@contextmanager
+def _opened(
+    part: Part, columns: Sequence[str], options: SourceOptions
+) -> Iterator[tuple[Any, Callable[[Any], Any]]]:
+    """Open a file; with it comes what makes its tables those that Spark reads."""
+    with (
+        naming_damaged_file(part.url, "ORC"),
+        open_for_arrow(part.url, options.storage_options) as stream,
+    ):
+        file = orc.ORCFile(stream)
+        calendars = _calendars(file.schema, columns)
+        if calendars and not has_hybrid_dates(stream, part.url):
+            calendars = {}
+        yield (
+            file,
+            lambda table: _with_times(gregorian_table(table, calendars, part.url)),
+        )
+
+
+def _calendars(
+    schema: Any, columns: Sequence[str]
+) -> dict[str, list[HybridCalendar | None]]:
+    """Return columns that hold dates; timestamps of ORC become no keys."""
+    found: dict[str, list[HybridCalendar | None]] = {}
+    for name in columns:
+        for index in schema.get_all_field_indices(name):
+            leaves = leaf_types(schema.field(index).type)
+            found[name] = [
+                HybridCalendar() if pa.types.is_date32(kind) else None
+                for kind in leaves
+            ]
+    return {name: leaves for name, leaves in found.items() if any(leaves)}
+
+
+def _with_times(table: Any) -> Any:
+    """Return a table whose integers are times or durations where Spark wrote those."""
     types = [_spark_type(field) for field in table.schema]
     if types == table.schema.types:
         return table
@@ -150,16 +190,22 @@ def _as_spark_means(table: Any) -> Any:
     )
 
 
-def _spark_type(field: Any) -> Any:
+def _spark_type(field: Any, *, with_months: bool = False) -> Any:
     """Return the type of a column as Spark means it.
 
-    ``timestamp_ntz`` is stored as microseconds in a bigint, with an attribute.
+    ``timestamp_ntz`` is stored as microseconds in a bigint, with an attribute, and so
+    are intervals; those of months stay numbers unless they are wanted.
     """
     kind = field.type
-    if (field.metadata or {}).get(_CATALYST_TYPE) == b"timestamp_ntz":
+    noted = (field.metadata or {}).get(CATALYST_TYPE.encode(), b"").decode()
+    if noted == "timestamp_ntz":
         return _WALL_TIME
+    interval = interval_type(noted)
+    if interval is not None and pa.types.is_integer(kind):
+        return interval if with_months or pa.types.is_duration(interval) else kind
+    spark_type = partial(_spark_type, with_months=with_months)
     if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_spark_type(kind.value_field)))
+        return pa.list_(kind.value_field.with_type(spark_type(kind.value_field)))
     if pa.types.is_struct(kind):
-        return pa.struct([one.with_type(_spark_type(one)) for one in kind])
+        return pa.struct([one.with_type(spark_type(one)) for one in kind])
     return kind

@@ -13,6 +13,7 @@ from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.arrow_files import open_for_arrow
+from daskdl_bridge.readers.calendars import gregorian_table, parquet_calendars
 from daskdl_bridge.readers.class_names import stored_class_names
 from daskdl_bridge.readers.columns import check_exist
 from daskdl_bridge.readers.error_location import naming_damaged_file
@@ -22,6 +23,11 @@ from daskdl_bridge.readers.footers import (
     read_footers,
     settled_columns,
     summarize_footers,
+)
+from daskdl_bridge.readers.intervals import (
+    parquet_intervals,
+    refuse_months,
+    with_durations,
 )
 from daskdl_bridge.readers.keys import as_instants
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
@@ -70,7 +76,7 @@ class ParquetReader(TableReader):
             for groups in _gathered(sizes):
                 nbytes = sum(sizes[group] for group in groups)
                 if nbytes <= BLOCK_BYTES:
-                    yield _read(file, groups, columns)
+                    yield _read(part.url, file, groups, columns)
                 elif nbytes <= min(in_pages, _LARGE_BYTES):
                     yield _Columns(part.url, file, groups, columns)
                 else:
@@ -106,6 +112,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     columns, parts = settled_columns(parts, footers, options)
     partitions = []
     for part, footer in zip(parts, footers, strict=True):
+        refuse_months(columns, footer.types, part.url)
         names = stored_class_names(footer.metadata.metadata, options)
         for start, stop, first_row, rows in row_group_spans(footer.metadata):
             is_whole = (start, stop) == (0, footer.metadata.num_row_groups)
@@ -199,19 +206,27 @@ class _Columns:
 
     @property
     def schema(self) -> Any:
-        schema = self.file.schema_arrow
+        schema = _schema(self.file)
         return pa.schema([schema.field(name) for name in self.column_names])
 
     def column(self, name: str) -> Any:
         with naming_damaged_file(self.url, "Parquet"):
-            return _read(self.file, self.groups, [name]).column(name)
+            return _read(self.url, self.file, self.groups, [name]).column(name)
 
 
-def _read(file: Any, groups: list[int], columns: list[str]) -> Any:
+def _read(url: str, file: Any, groups: list[int], columns: list[str]) -> Any:
     if not groups:
         # pyarrow 18 looks for a row group all the same, and fails.
-        return file.schema_arrow.empty_table().select(columns)
-    return file.read_row_groups(groups, columns=columns)
+        table = file.schema_arrow.empty_table().select(columns)
+    else:
+        table = file.read_row_groups(groups, columns=columns)
+    return _as_spark_means(table, file, url)
+
+
+def _as_spark_means(table: Any, file: Any, url: str) -> Any:
+    """Return a table with the days, instants and intervals that Spark reads."""
+    table = gregorian_table(table, parquet_calendars(file), url)
+    return with_durations(table, file.metadata.metadata)
 
 
 def _paged(
@@ -223,7 +238,8 @@ def _paged(
         rows = file.metadata.row_group(group).num_rows
         at_once = max(1, rows * BLOCK_BYTES // nbytes)
         for batch in file.iter_batches(at_once, row_groups=[group], columns=columns):
-            yield pa.Table.from_batches([batch])
+            table = pa.Table.from_batches([batch])
+            yield _as_spark_means(table, file, part.url)
 
 
 def _gathered(sizes: Mapping[int, int]) -> Iterator[list[int]]:
@@ -272,5 +288,9 @@ def _types(file: Any) -> dict[str, Any]:
         field.name: as_instants(field.type)
         if any(path.startswith(f"{field.name}.") for path in int96)
         else field.type
-        for field in file.schema_arrow
+        for field in _schema(file)
     }
+
+
+def _schema(file: Any) -> Any:
+    return parquet_intervals(file.schema_arrow, file.metadata.metadata)
