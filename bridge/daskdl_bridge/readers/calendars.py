@@ -1,7 +1,7 @@
 """Days and instants that are stored in the calendar which Java once had.
 
-Spark 2, and Spark since then where it is asked for LEGACY or writes ORC, stores a date by
-its year, month and day: those before 15 October 1582 as days of the Julian calendar.
+Spark 2, and later ones that are asked for LEGACY or write ORC, store a date by its
+year, month and day: those before 15 October 1582 as days of the Julian calendar.
 Arrow, NumPy and Python know the Gregorian calendar only, as Spark does since version 3,
 which rebases such values when it reads them. So does what is here.
 """
@@ -251,7 +251,7 @@ def _gregorian_us(us: NDArray[np.int64], zone: str | None) -> NDArray[np.int64]:
         return us
     local = us[is_old] + _standard_offset_us(zone)
     days, within = np.divmod(local, _DAY_US)
-    changed = us.copy()
+    changed: NDArray[np.int64] = us.copy()
     changed[is_old] = _instants(gregorian_days(days) * _DAY_US + within, zone)
     return changed
 
@@ -275,4 +275,5 @@ def _instants(local_us: NDArray[np.int64], zone: str | None) -> NDArray[np.int64
         )
     except (pa.ArrowInvalid, ValueError) as error:
         raise _UnknownZoneError(repr(zone)) from error
-    return as_numpy(found.view(pa.int64()))
+    us: NDArray[np.int64] = as_numpy(found.view(pa.int64()))
+    return us

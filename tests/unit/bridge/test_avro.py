@@ -30,12 +30,20 @@ START = datetime.datetime(2021, 1, 1, tzinfo=datetime.timezone.utc)
 DAYS = datetime.date(2020, 1, 1)
 
 
-def write(path: Path, rows: list[dict[str, Any]], *, codec="null", **types: Any):
+def write(
+    path: Path,
+    rows: list[dict[str, Any]],
+    *,
+    codec: str = "null",
+    metadata: dict[str, str] | None = None,
+    **types: Any,
+) -> str:
     """Write records whose fields have these types, in blocks of 100 bytes."""
     fields = [{"name": name, "type": kind} for name, kind in types.items()]
     schema = {"type": "record", "name": "r", "fields": fields}
     with path.open("wb") as file:
-        fastavro.writer(file, schema, rows, codec=codec, sync_interval=100)
+        how = {"codec": codec, "sync_interval": 100, "metadata": metadata}
+        fastavro.writer(file, schema, rows, **how)
     return str(path)
 
 
@@ -76,6 +84,28 @@ def test_keys_come_back_as_they_were_stored(key, values):
     (partition,) = open_path(str(AVRO / "snappy"), **how).partitions
     keys = partition.stored_keys(partition.load().keys)
     assert keys.to_pylist() == values
+
+
+def test_dates_of_the_old_calendar_are_those_that_spark_reads(tmp_path):
+    metadata = {
+        "org.apache.spark.version": "4.3.0",
+        "org.apache.spark.legacyDateTime": "",
+        "org.apache.spark.timeZone": "UTC",
+    }
+    stored = datetime.date(1500, 1, 10)
+    types = {
+        "x": "double",
+        "day": ["null", {"type": "int", "logicalType": "date"}],
+        "at": {"type": "long", "logicalType": "timestamp-micros"},
+    }
+    at = datetime.datetime(1500, 1, 10, 12, tzinfo=datetime.timezone.utc)
+    rows = [{"x": 0.5, "day": stored, "at": at}, {"x": 0.5, "day": None, "at": at}]
+    path = write(tmp_path / "a.avro", rows, metadata=metadata, **types)
+    read = {"features": "x", **NO_LABELS}
+    days = load_one(path, key="day", **read).keys.tolist()
+    assert days == [datetime.date(1500, 1, 1), None]
+    instants = load_one(path, key="at", **read).keys.astype("M8[s]").astype(str)
+    assert instants.tolist() == ["1500-01-01T12:00:00"] * 2
 
 
 def test_bytes_become_numbers():
