@@ -19,7 +19,7 @@ def opened(stack: ExitStack, **options: Any) -> Any:
             n_workers=N_WORKERS,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=50,
             **options,
         )

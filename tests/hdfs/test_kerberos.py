@@ -106,7 +106,7 @@ def test_a_worker_outlives_its_tickets(secure, nobody, monkeypatch, way):
     url = f"{secure.uri}/tmp/{way}"
     with (
         LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as workers,
         Client(workers) as client,
     ):

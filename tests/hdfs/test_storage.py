@@ -121,7 +121,7 @@ def test_frozen_servers_give_a_time_out_that_names_the_path(hdfs, directory):
     partition = open_path(url, storage_options={"timeout_s": 1.0}).partitions[0]
     hdfs.command("pause")
     try:
-        with pytest.raises(StorageTimeoutError, match=rf"{url}: .*within 1 s"):
+        with pytest.raises(StorageTimeoutError, match=rf"{url}.*within 1 s"):
             list_parts(url, storage_options={"timeout_s": 1.0})
         with pytest.raises(StorageTimeoutError, match=rf"{url}/part-00000.*within 1 s"):
             partition.load()

@@ -51,7 +51,10 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, spark: Any) -> str:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     """A client of a Dask cluster of two workers."""
-    options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    options: dict[str, Any] = {
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",
+    }
     with (
         LocalCluster(n_workers=2, host="127.0.0.1", **options) as cluster,
         Client(cluster) as client,

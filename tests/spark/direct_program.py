@@ -32,7 +32,11 @@ def main():
     spark = builder.getOrCreate()
     direct_sending._PIECE_BYTES = 100
     direct_sending._pieces = failing_first(direct_sending._pieces)
-    local = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    local = {
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",
+        "host": "127.0.0.1",
+    }
     with LocalCluster(n_workers=2, **local) as cluster, Client(cluster) as client:
         sys.stdout.write(f"{json.dumps(found(spark, client))}\n")
     spark.stop()
