@@ -10,13 +10,13 @@ from daskdl.cluster.frontend_inference import (
     N,
 )
 from daskdl.cluster.inference import Scored
-from daskdl.cluster.output_choice import output_number
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
 from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.loss_evaluations import class_axis, evaluation_for
+from daskdl.nn.output_choice import output_number
 from daskdl.option_types import with_checked_types
 
 DEFAULT_ROC_THRESHOLD_STEPS = 32  # as DL4J's

@@ -22,6 +22,7 @@ class RequestQueue:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._waiting: deque[Request] = deque()
+        self._n_without_room = 0
         self._is_closed = False
         lock = threading.Lock()
         self._came = threading.Condition(lock)
@@ -33,14 +34,18 @@ class RequestQueue:
         return not self._waiting
 
     def put(self, request: Request) -> bool:
-        """Add a request; return whether it will be taken, as it is until the close."""
+        """Add a request; return whether it will be taken, as all before the close."""
         with self._left:
-            while len(self._waiting) >= self._limit and not self._is_closed:
-                self._left.wait()
             if self._is_closed:
                 return False
-            self._waiting.append(request)
-            self._came.notify()
+            self._n_without_room += 1
+            try:
+                while len(self._waiting) >= self._limit:
+                    self._left.wait()
+                self._waiting.append(request)
+            finally:
+                self._n_without_room -= 1
+                self._came.notify()
         return True
 
     def take(self, most_rows: int | None) -> list[Request]:
@@ -58,18 +63,21 @@ class RequestQueue:
             the queue is closed and empty.
         """
         with self._came:
-            while not self._waiting and not self._is_closed:
+            while not self._waiting and not self._is_over:
                 self._came.wait()
             taken = self._taken(most_rows) if self._waiting else []
             self._left.notify(len(taken))
         return taken
 
     def close(self) -> None:
-        """Take no more requests; those that wait are still to be taken."""
+        """Take no more requests; those that wait, for room too, are to be taken."""
         with self._came:
             self._is_closed = True
             self._came.notify_all()
-            self._left.notify_all()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._is_closed and not self._n_without_room
 
     def _taken(self, most_rows: int | None) -> list[Request]:
         first = self._waiting.popleft()

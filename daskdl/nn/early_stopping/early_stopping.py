@@ -3,10 +3,10 @@
 import logging
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, SupportsFloat
 
 from daskdl.checks import check_count, check_type
-from daskdl.errors import DivergedError, OptionError
+from daskdl.errors import DataError, DivergedError, OptionError, ShapeError
 from daskdl.nn.early_stopping.conditions import (
     EpochTerminationCondition,
     IterationTerminationCondition,
@@ -213,7 +213,7 @@ class EarlyStopping(Listener):
             # Behind the last minibatch of an epoch, whose end this is.
             return self._by_iteration[fit.iteration]
         calculator = self._calculator
-        score = float(calculator.calculate_score(fit))
+        score = self._calculated(fit)
         front = f"{self.reports_as}_" if self.reports_as else ""
         figures = calculator.figures or {"score": score}
         fit.report_values(**{front + name: figures[name] for name in figures})
@@ -233,6 +233,19 @@ class EarlyStopping(Listener):
         )
         return score
 
+    def _calculated(self, fit: Fit) -> float:
+        who = type(self._calculator).__name__
+        try:
+            score = self._calculator.calculate_score(fit)
+        except (DataError, OptionError, ShapeError) as error:
+            # They speak of data, and there are those of the training, too.
+            raise type(error)(f"{self.reports_as or who}: {error}") from error
+        if not isinstance(score, SupportsFloat):
+            raise OptionError(
+                f"{who}: calculate_score must return a number, got {score!r}."
+            )
+        return float(score)
+
     def on_divergence(self, fit: Fit, error: DivergedError) -> bool:
         """End in order if a condition says so, and there is a best network."""
         if self._best_epoch is None:
@@ -249,6 +262,11 @@ class EarlyStopping(Listener):
         if self._reason is None and self._whole_epochs >= fit.epochs:
             last = MaxEpochsTerminationCondition(fit.epochs)
             self._end(TerminationReason.EPOCH_TERMINATION_CONDITION, last)
+        if self._best_epoch is None:
+            logger.warning(
+                "There is no best network: no score was a number, or could be kept. "
+                "The result has the last one."
+            )
         best = self._saver.get_best_model()
         self.result = EarlyStoppingResult(
             termination_reason=self._reason or TerminationReason.STOPPED,
@@ -279,6 +297,8 @@ class EarlyStopping(Listener):
             "best_iteration": self._best_iteration,
             "best_score": self._best_score,
             "whole_epochs": self._whole_epochs,
+            "calculator": self._calculator.in_words(),
+            "kinds": [type(one).__name__ for one in self._conditions],
             "conditions": [dict(one.kept_state()) for one in self._conditions],
             **{f"saver_{name}": value for name, value in saved.items()},
         }
@@ -289,14 +309,20 @@ class EarlyStopping(Listener):
         Raises
         ------
         OptionError
-            If the run had other conditions.
+            If the run had conditions of other kinds, or another score calculator, whose
+            scores cannot be compared with those of this one.
         """
+        kinds = [type(one).__name__ for one in self._conditions]
+        for name, kept_one, given in (
+            ("termination_conditions", state["kinds"], kinds),
+            ("score_calculator", state["calculator"], self._calculator.in_words()),
+        ):
+            if kept_one != given:
+                raise OptionError(
+                    f"EarlyStopping: {name} must be of the kind of the run that goes "
+                    f"on, {kept_one}, got {given}."
+                )
         kept = state["conditions"]
-        if len(kept) != len(self._conditions):
-            raise OptionError(
-                f"EarlyStopping: termination_conditions must be those of the run that "
-                f"goes on, {len(kept)}, got {len(self._conditions)}."
-            )
         for condition, remembered in zip(self._conditions, kept, strict=True):
             condition.initialize()
             if remembered:

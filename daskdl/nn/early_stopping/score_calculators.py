@@ -18,6 +18,7 @@ from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
 from daskdl.nn.fitting.listeners import figures_of
 from daskdl.nn.loss_evaluations import evaluation_for, is_independent
+from daskdl.nn.output_choice import output_number
 from daskdl.nn.tallies import ScoreTally
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class ScoreCalculator:
         OptionError
         """
 
+    def in_words(self) -> str:
+        """Return what score it is: a run goes on with the same one only."""
+        return type(self).__name__
+
     def calculate_score(self, fit: "Fit") -> float:
         """Return the score of ``fit.network`` as it is now.
 
@@ -76,18 +81,35 @@ class ScoreCalculator:
 
 
 class _OfOnePass(ScoreCalculator):
-    """Scores that come of losses and one evaluation of the first output.
+    """Scores that come of losses and one evaluation of an output.
 
     Parameters
     ----------
     data, **how
         As ``evaluate`` of what ``fit`` is called on takes them.
+    output : str or int, optional
+        Which output of a graph, by its name or its number; the first if not given. The
+        loss is that of all.
     """
 
-    def __init__(self, data: Any, **how: Any) -> None:
+    def __init__(
+        self, data: Any, *, output: str | int | None = None, **how: Any
+    ) -> None:
         super().__init__()
         self._data = data
+        self._output = output
         self._how = how
+
+    def in_words(self) -> str:
+        """Return what score it is, with the output that was asked for."""
+        of = "" if self._output is None else f" of output {self._output!r}"
+        return f"{type(self).__name__}{self._what()}{of}"
+
+    def _what(self) -> str:
+        return ""
+
+    def _number(self, network: "Network[Any]") -> int:
+        return output_number(type(self).__name__, network, self._output)
 
     def check(self, network: "Network[Any]") -> None:
         """Refuse a network whose loss asks for other evaluations."""
@@ -97,7 +119,8 @@ class _OfOnePass(ScoreCalculator):
         """Return the score of the network, after one pass over the data."""
         network = fit.network
         evaluations = self._evaluations(network)
-        filled = fit.tally(self._data, ScoreTally(evaluations), **self._how)
+        empty = ScoreTally(evaluations, self._number(network))
+        filled = fit.tally(self._data, empty, **self._how)
         # As training has it: with what regularization adds.
         loss = filled.loss_sum / filled.examples + network.regularization_score()
         self.figures = {"loss": loss}
@@ -106,7 +129,7 @@ class _OfOnePass(ScoreCalculator):
         return self._score(network, filled)
 
     def _evaluations(self, network: "Network[Any]") -> list[Evaluable]:
-        return [evaluation_for(network)]
+        return [evaluation_for(network, output=self._number(network))]
 
     def _figures(self, evaluation: Evaluable) -> dict[str, float]:
         return figures_of(evaluation)
@@ -136,7 +159,12 @@ class DataSetLossCalculator(_OfOnePass):
         check_type(type(self).__name__, "average", average, bool)
         self._average = average
 
+    def _what(self) -> str:
+        return "" if self._average else "(average=False)"
+
     def _evaluations(self, network: "Network[Any]") -> list[Evaluable]:
+        # An output that there is not is refused all the same.
+        self._number(network)
         try:
             return super()._evaluations(network)
         except OptionError:
@@ -171,11 +199,14 @@ class ClassificationScoreCalculator(_OfOnePass):
         self._metric = _known_metric(type(self).__name__, metric, known)
         self.minimize_score = self._metric == "FAR"
 
+    def _what(self) -> str:
+        return f"({self._metric!r})"
+
     def _evaluations(self, network: "Network[Any]") -> list[Evaluable]:
         who = type(self).__name__
         (evaluation,) = found = super()._evaluations(network)
         if not isinstance(evaluation, Evaluation | EvaluationBinary):
-            raise _wrong_loss(who, "classes", network)
+            raise _wrong_loss(who, "classes", network, self._number(network))
         # Of classes that exclude each other there is no FAR.
         check_one_of(who, "metric", self._metric, evaluation.METRICS)
         return found
@@ -208,10 +239,14 @@ class RegressionScoreCalculator(_OfOnePass):
         self._metric = _known_metric(type(self).__name__, metric, known)
         self.minimize_score = self._metric not in ("PC", "R2")
 
+    def _what(self) -> str:
+        return f"({self._metric!r})"
+
     def _evaluations(self, network: "Network[Any]") -> list[Evaluable]:
         (evaluation,) = found = super()._evaluations(network)
         if not isinstance(evaluation, RegressionEvaluation):
-            raise _wrong_loss(type(self).__name__, "values", network)
+            number = self._number(network)
+            raise _wrong_loss(type(self).__name__, "values", network, number)
         return found
 
     def _figures(self, evaluation: Evaluable) -> dict[str, float]:
@@ -258,14 +293,18 @@ class ROCScoreCalculator(_OfOnePass):
         # It checks them.
         self._steps = ROC(threshold_steps).threshold_steps
 
+    def _what(self) -> str:
+        return f"({self._metric!r})"
+
     def _evaluations(self, network: "Network[Any]") -> list[Evaluable]:
-        evaluation: Any = evaluation_for(network)
+        number = self._number(network)
+        evaluation: Any = evaluation_for(network, output=number)
         if isinstance(evaluation, RegressionEvaluation):
-            raise _wrong_loss(type(self).__name__, "classes", network)
+            raise _wrong_loss(type(self).__name__, "classes", network, number)
         how = {"axis": evaluation.axis, "dialect": network.conf.dialect}
-        if is_independent(network):
+        if is_independent(network, number):
             return [evaluation, ROCBinary(self._steps, **how)]
-        if network.output_layer_n_out[0] in (1, 2):
+        if network.output_layer_n_out[number] in (1, 2):
             return [evaluation, ROC(self._steps, **how)]
         return [evaluation, ROCMultiClass(self._steps, **how)]
 
@@ -289,8 +328,10 @@ def _figure(evaluation: Evaluable, metric: str) -> dict[str, float]:
     return {metric.lower(): evaluation.score_for_metric(metric)}
 
 
-def _wrong_loss(who: str, of_what: str, network: "Network[Any]") -> OptionError:
+def _wrong_loss(
+    who: str, of_what: str, network: "Network[Any]", number: int
+) -> OptionError:
     return OptionError(
         f"{who}: the network's loss must be one of {of_what}, got "
-        f"{network.output_losses[0]!r}. Use DataSetLossCalculator."
+        f"{network.output_losses[number]!r}. Use DataSetLossCalculator."
     )

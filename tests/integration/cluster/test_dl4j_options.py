@@ -147,7 +147,7 @@ def test_data_in_memory_are_evaluated_by_all_workers(client, network, rng):
     front = DaskMultiLayer(client, network())
     with get_task_stream(client=client) as stream:
         found = front.evaluate(data, batch_size=512)
-    scored = [task for task in stream.data if "score_partitions" in str(task["key"])]
+    scored = [task for task in stream.data if "tally_partitions" in str(task["key"])]
     assert len({task["worker"] for task in scored}) == 2
     expected = front.network.evaluate(data)
     np.testing.assert_array_equal(found.confusion_matrix, expected.confusion_matrix)

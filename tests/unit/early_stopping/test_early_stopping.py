@@ -244,3 +244,22 @@ def test_a_result_tells_itself(fit):
 def test_options_are_refused(how, text):
     with pytest.raises(OptionError, match=text):
         dl.EarlyStopping(GivenScores([]), **how)
+
+
+def test_bad_validation_data_are_told_from_those_of_the_training(network, examples):
+    features = examples(4).features.copy()
+    features[1, 0] = np.nan
+    stopping = dl.EarlyStopping((features, [0, 1, 2, 0]))
+    with pytest.raises(dl.DataError, match=r"^validation: .* got nan in row 1"):
+        network.fit(examples(25), epochs=2, batch_size=10, listeners=stopping)
+
+
+def test_a_score_that_is_none_is_refused(fit):
+    with pytest.raises(dl.OptionError, match="GivenScores: calculate_score must"):
+        fit([None])
+
+
+def test_no_best_network_is_told(fit, caplog):
+    result, _ = fit([math.nan] * 2, epochs=2)
+    assert result.best_model_epoch is None
+    assert "no score was a number" in caplog.text

@@ -132,10 +132,28 @@ def test_evaluations_within_epochs_write_no_checkpoints(network, examples, tmp_p
     assert len(list(run.iterdir())) == 2
 
 
-def test_a_run_goes_on_with_as_many_conditions(network, examples, tmp_path):
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (lambda: dl.EarlyStopping(GivenScores([3])), "termination_conditions must be"),
+        (
+            lambda: dl.EarlyStopping(
+                GivenScores([3]), dl.BestScoreEpochTerminationCondition(1.0)
+            ),
+            "termination_conditions must be",
+        ),
+        (
+            lambda: dl.EarlyStopping(([[0.0] * 5], [0]), patience()),
+            "score_calculator must be .* GivenScores, got DataSetLossCalculator",
+        ),
+    ],
+)
+def test_a_run_goes_on_with_what_it_began_with(
+    network, examples, tmp_path, other, message
+):
+    """Scores of two kinds cannot be compared."""
     data, how, run = examples(25), {"batch_size": 10}, tmp_path / "run"
     first = dl.EarlyStopping(GivenScores([3]), patience())
     network.clone().fit(data, **how, listeners=[first, dl.RunCheckpoint(run)])
-    other = dl.EarlyStopping(GivenScores([3]))
-    with pytest.raises(OptionError, match="must be those of the run that goes on, 1"):
-        network.fit(data, epochs=2, **how, listeners=other, resume=run)
+    with pytest.raises(OptionError, match=message):
+        network.fit(data, epochs=2, **how, listeners=other(), resume=run)

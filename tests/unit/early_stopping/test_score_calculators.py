@@ -6,6 +6,7 @@ import pytest
 import daskdl as dl
 from daskdl.errors import DataError, OptionError
 from daskdl.nn.fitting.fit import Fit
+from tests.unit.networks.small import two_in_two_out
 
 
 @pytest.fixture
@@ -189,3 +190,21 @@ def test_a_tally_counts_what_has_no_labels(network, data, form):
     found = Fit((), 1, lambda: network).tally(given, empty, **how)
     assert found.total == pytest.approx(float(data.features.sum()), abs=1e-3)
     assert empty.total == 0.0
+
+
+def test_any_output_of_a_graph_can_be_watched(rng):
+    network = two_in_two_out(seed=3)
+    data = dl.MultiDataSet(
+        [rng.standard_normal((12, 4)), rng.standard_normal((12, 2))],
+        [rng.standard_normal((12, 1)), np.eye(3)[rng.integers(0, 3, 12)]],
+    )
+    classes = np.argmax(network.output(data.features)[1], axis=1)
+    accuracy = np.mean(classes == np.argmax(data.labels[1], axis=1))
+    calculator = dl.ClassificationScoreCalculator("accuracy", [data], output="o1")
+    calculator.check(network)
+    assert scored(calculator, network) == pytest.approx(accuracy)
+    assert "of output 'o1'" in calculator.in_words()
+    with pytest.raises(OptionError, match="got 'mse'"):
+        dl.ClassificationScoreCalculator("accuracy", [data]).check(network)
+    with pytest.raises(OptionError, match="output must be one of"):
+        dl.DataSetLossCalculator([data], output="o3").check(network)

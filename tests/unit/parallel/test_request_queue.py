@@ -86,11 +86,12 @@ def test_nothing_is_put_behind_the_close():
     assert not queue.put(Made("a"))
 
 
-def test_who_waits_for_room_hears_of_the_close():
+def test_who_waits_for_room_at_the_close_is_still_taken():
     queue, found = queue_of("a1", limit=1), []
     thread = threading.Thread(target=lambda: found.append(queue.put(Made("b"))))
     thread.start()
     time.sleep(0.02)
     queue.close()
+    assert taken(queue, 4, 3) == ["a1", "b1", ""]
     thread.join()
-    assert found == [False]
+    assert found == [True]
