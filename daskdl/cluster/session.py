@@ -17,6 +17,7 @@ from distributed import get_worker, secede
 from daskdl.arrays.thread_count import blas_given, threads_here
 from daskdl.cluster.bus import Topic, get_bus
 from daskdl.cluster.bus.options import WhenFull
+from daskdl.cluster.bus.worker_plugin import BusWorkerPlugin
 from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
 from daskdl.cluster.exchanges.base import ClusterExchange, Stage
 from daskdl.cluster.exchanges.block_momentum import BlockMomentumExchange
@@ -100,15 +101,17 @@ def run_member(
     network.restore_normalizer(spec.normalizer)
     sharing = isinstance(spec.master, SharedTrainingMaster)
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
+    # Once: of a fit that ended meanwhile it is gone, and would be waited for.
+    bus = get_bus()
     with (
         blas_given(worker.state.nthreads),
         worker.plugins[PLUGIN_NAME].open(spec.session, rank) as mailbox,
-        get_bus().topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
+        bus.topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
     ):
         # Whatever others in this process do with BLAS meanwhile.
         network.threads = threads_here()
         exchange = _exchange(spec, rank, topic, mailbox, network, state)
-        member = Member(spec, rank, network, exchange, mailbox, topic)
+        member = Member(spec, rank, network, exchange, mailbox, topic, bus)
         member.report("ready", host=host_here())
         trained = member.run()
     # After the topic is closed: what was on its way has been sent.
@@ -207,6 +210,7 @@ class Member:
         exchange: ClusterExchange,
         mailbox: Mailbox,
         topic: Topic,
+        bus: BusWorkerPlugin,
     ) -> None:
         self._spec = spec
         self._rank = rank
@@ -215,7 +219,7 @@ class Member:
         self._mailbox = mailbox
         self._topic = topic
         self._reader = MinibatchReader(mailbox.partitions, spec.cache_bytes)
-        self._worker, self._bus = get_worker(), get_bus()
+        self._worker, self._bus = get_worker(), bus
         self._reported_s = 0.0
         self._said_s = time.monotonic()
         self._score_sum, self._scores = 0.0, 0
