@@ -43,7 +43,6 @@ def clock(monkeypatch):
 def told(monkeypatch):
     made = Told()
     monkeypatch.setattr(session, "get_worker", lambda: made)
-    monkeypatch.setattr(session, "get_bus", lambda: made)
     return made
 
 
@@ -51,7 +50,7 @@ def told(monkeypatch):
 def member(clock, told):
     spec = SimpleNamespace(topic=TOPIC, cache_bytes=0)
     exchange = SimpleNamespace(complain=None)
-    return session.Member(spec, 0, None, exchange, Mailbox(), None)
+    return session.Member(spec, 0, None, exchange, Mailbox(), None, told)
 
 
 def test_who_says_something_all_the_time_is_not_slowed_down(member, clock, told):
