@@ -208,7 +208,7 @@ class SimulatedCluster:
                 spec, worker.rank, topic, worker.mailbox, network, state
             )
             member = session.Member(
-                spec, worker.rank, network, peers, worker.mailbox, topic
+                spec, worker.rank, network, peers, worker.mailbox, topic, self
             )
             if sharing:
                 worker.peer = peers._peer = WatchedPeer(peers._peer)
@@ -494,7 +494,6 @@ def simulate(
     )
     monkeypatch.setattr(dense_sum, "CHUNK_BYTES", 32)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)
-    monkeypatch.setattr(session, "get_bus", lambda: cluster)
     monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))
     monkeypatch.setattr(driver, "SessionMembers", SimulatedMembers)
     monkeypatch.setattr(driver, "WORTH_JOINING_S", world.rng.choice([0.0, 0.5]))
