@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.row_metadata import ROW_METADATA
 
 __all__ = ["class_names_of_schema", "stored_class_names"]
 
-_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _DEFAULT_LABEL = "label"
 
 
@@ -25,7 +25,7 @@ def stored_class_names(
     options : SourceOptions
         Their `label` names the column.
     """
-    return class_names_of_schema((stored or {}).get(_SCHEMA, b""), options)
+    return class_names_of_schema((stored or {}).get(ROW_METADATA, b""), options)
 
 
 def class_names_of_schema(

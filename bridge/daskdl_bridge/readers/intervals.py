@@ -14,10 +14,12 @@ import pyarrow as pa
 from daskdl.errors import ColumnError
 from daskdl_bridge.readers.columns import ExampleColumns
 from daskdl_bridge.readers.nested import type_of
+from daskdl_bridge.row_metadata import ROW_METADATA
 
 __all__ = [
     "CATALYST_TYPE",
     "interval_type",
+    "parquet_durations",
     "parquet_intervals",
     "refuse_months",
     "with_durations",
@@ -26,7 +28,6 @@ __all__ = [
 CATALYST_TYPE = "spark.sql.catalyst.type"
 """Where Spark notes the type of a column of ORC and Avro."""
 
-_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _MONTHS = pa.month_day_nano_interval()
 
 
@@ -62,8 +63,12 @@ def parquet_intervals(
     -------
     pyarrow.Schema
     """
+    stored_schema = (metadata or {}).get(ROW_METADATA, b"")
+    # To parse that of a thousand columns takes a millisecond, and few hold intervals.
+    if b"interval " not in stored_schema:
+        return schema
     try:
-        stored = json.loads((metadata or {})[_SCHEMA])["fields"]
+        stored = json.loads(stored_schema)["fields"]
         types = {one["name"]: one["type"] for one in stored}
         fields = [
             _with_interval(one, types.get(one.name), with_months=with_months)
@@ -75,21 +80,38 @@ def parquet_intervals(
     return pa.schema(fields, schema.metadata)
 
 
-def with_durations(table: Any, metadata: Mapping[bytes, bytes] | None) -> Any:
+def parquet_durations(
+    schema: Any, metadata: Mapping[bytes, bytes] | None
+) -> dict[str, Any]:
+    """Return the types of the columns in which Spark stored durations, by their names.
+
+    Parameters
+    ----------
+    schema, metadata
+        Of the file, as for `parquet_intervals`.
+    """
+    meant = parquet_intervals(schema, metadata, with_months=False)
+    if meant is schema:
+        return {}
+    pairs = zip(schema, meant, strict=True)
+    return {one.name: other.type for one, other in pairs if one.type != other.type}
+
+
+def with_durations(table: Any, durations: Mapping[str, Any]) -> Any:
     """Return a table of a Parquet file with durations where Spark stored them.
 
     Parameters
     ----------
     table : pyarrow.Table
         Some columns of the file.
-    metadata : mapping of bytes to bytes, or None
-        As for `parquet_intervals`.
+    durations : mapping of str to pyarrow.DataType
+        As `parquet_durations` returns them.
     """
-    schema = parquet_intervals(table.schema, metadata, with_months=False)
-    for index, field in enumerate(schema):
-        if field.type != table.schema.field(index).type:
-            column = table.column(index).cast(field.type)
-            table = table.set_column(index, field, column)
+    for index, field in enumerate(table.schema):
+        if field.name in durations:
+            meant = field.with_type(durations[field.name])
+            column = table.column(index).cast(meant.type)
+            table = table.set_column(index, meant, column)
     return table
 
 

@@ -1,6 +1,13 @@
 """Parquet files, by Spark or anybody else."""
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +32,7 @@ from daskdl_bridge.readers.footers import (
     summarize_footers,
 )
 from daskdl_bridge.readers.intervals import (
+    parquet_durations,
     parquet_intervals,
     refuse_months,
     with_durations,
@@ -73,12 +81,13 @@ class ParquetReader(TableReader):
                 for group in self._groups(file)
             }
             in_pages = _PAGES_BYTES * _n_leaves(file.schema, read)
+            meant = _meaning(file, part.url)
             for groups in _gathered(sizes):
                 nbytes = sum(sizes[group] for group in groups)
                 if nbytes <= BLOCK_BYTES:
-                    yield _read(part.url, file, groups, columns)
+                    yield meant(_read(file, groups, columns))
                 elif nbytes <= min(in_pages, _LARGE_BYTES):
-                    yield _Columns(part.url, file, groups, columns)
+                    yield _Columns(part.url, file, groups, columns, meant)
                 else:
                     yield from _paged(part, groups[0], nbytes, columns, options)
 
@@ -198,6 +207,7 @@ class _Columns:
     file: Any
     groups: list[int]
     column_names: list[str]
+    meant: Callable[[Any], Any]
 
     @property
     def num_rows(self) -> int:
@@ -211,22 +221,27 @@ class _Columns:
 
     def column(self, name: str) -> Any:
         with naming_damaged_file(self.url, "Parquet"):
-            return _read(self.url, self.file, self.groups, [name]).column(name)
+            table = self.meant(_read(self.file, self.groups, [name]))
+            return table.column(name)
 
 
-def _read(url: str, file: Any, groups: list[int], columns: list[str]) -> Any:
+def _read(file: Any, groups: list[int], columns: list[str]) -> Any:
     if not groups:
         # pyarrow 18 looks for a row group all the same, and fails.
-        table = file.schema_arrow.empty_table().select(columns)
-    else:
-        table = file.read_row_groups(groups, columns=columns)
-    return _as_spark_means(table, file, url)
+        return file.schema_arrow.empty_table().select(columns)
+    return file.read_row_groups(groups, columns=columns)
 
 
-def _as_spark_means(table: Any, file: Any, url: str) -> Any:
-    """Return a table with the days, instants and intervals that Spark reads."""
-    table = gregorian_table(table, parquet_calendars(file), url)
-    return with_durations(table, file.metadata.metadata)
+def _meaning(file: Any, url: str) -> Callable[[Any], Any]:
+    """Return what gives tables of a file the days, instants and intervals of Spark.
+
+    Once a file: it looks at all columns, and tables may have one of them each.
+    """
+    calendars = parquet_calendars(file)
+    durations = parquet_durations(file.schema_arrow, file.metadata.metadata)
+    return lambda table: with_durations(
+        gregorian_table(table, calendars, url), durations
+    )
 
 
 def _paged(
@@ -237,9 +252,9 @@ def _paged(
     with _opened(part, columns, options, **how) as file:
         rows = file.metadata.row_group(group).num_rows
         at_once = max(1, rows * BLOCK_BYTES // nbytes)
+        meant = _meaning(file, part.url)
         for batch in file.iter_batches(at_once, row_groups=[group], columns=columns):
-            table = pa.Table.from_batches([batch])
-            yield _as_spark_means(table, file, part.url)
+            yield meant(pa.Table.from_batches([batch]))
 
 
 def _gathered(sizes: Mapping[int, int]) -> Iterator[list[int]]:

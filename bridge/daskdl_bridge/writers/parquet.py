@@ -20,10 +20,10 @@ from daskdl.errors import DataError
 from daskdl_bridge.readers.arrays import is_list
 from daskdl_bridge.readers.buffers import as_arrow
 from daskdl_bridge.readers.vectors import VECTOR, encode_vectors, is_vector
+from daskdl_bridge.row_metadata import ROW_METADATA
 
 __all__ = ["encode_parquet", "to_table"]
 
-_ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 
 _PLAIN_TYPES = {
     pa.bool_(): "boolean",
@@ -111,7 +111,7 @@ def to_table(columns: Mapping[str, Any]) -> Any:
         "fields": [{**field, "metadata": {}} for field in fields],
     }
     return pa.table(arrays).replace_schema_metadata(
-        {_ROW_METADATA: json.dumps(schema).encode()}
+        {ROW_METADATA: json.dumps(schema).encode()}
     )
 
 
