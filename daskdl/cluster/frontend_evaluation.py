@@ -68,11 +68,8 @@ class ClusterEvaluation(ClusterInference[N]):
         """
         number = self._number("evaluate", output)
         empty = evaluation_for(self.network, output=number)
-        most = self._most_copies(eval_num_workers)
-        (evaluation,) = self._scored(
-            *("evaluate", data, [empty], number, most), batch_size=batch_size, **how
-        ).evaluations
-        return evaluation
+        how |= {"eval_num_workers": eval_num_workers, "batch_size": batch_size}
+        return self._filled("evaluate", data, empty, number, how)
 
     @data_in_one
     def do_evaluation(
@@ -144,9 +141,9 @@ class ClusterEvaluation(ClusterInference[N]):
         data, output, **how
             See :meth:`evaluate`.
         """
-        axis = class_axis(self.network, self._number("evaluate_regression", output))
-        empty = RegressionEvaluation(axis=axis)
-        return self._filled("evaluate_regression", data, empty, output, how)
+        number = self._number("evaluate_regression", output)
+        empty = RegressionEvaluation(axis=class_axis(self.network, number))
+        return self._filled("evaluate_regression", data, empty, number, how)
 
     @data_in_one
     def evaluate_roc(
@@ -166,10 +163,13 @@ class ClusterEvaluation(ClusterInference[N]):
         threshold_steps : int
             How many thresholds are looked at; 0 takes every probability that occurs.
         """
-        axis = class_axis(self.network, self._number("evaluate_roc", output))
-        dialect = self.network.conf.dialect
-        empty = ROC(threshold_steps, axis=axis, dialect=dialect)
-        return self._filled("evaluate_roc", data, empty, output, how)
+        number = self._number("evaluate_roc", output)
+        empty = ROC(
+            threshold_steps,
+            axis=class_axis(self.network, number),
+            dialect=self.network.conf.dialect,
+        )
+        return self._filled("evaluate_roc", data, empty, number, how)
 
     @data_in_one
     def evaluate_roc_multi_class(
@@ -196,7 +196,7 @@ class ClusterEvaluation(ClusterInference[N]):
             axis=class_axis(self.network, number),
             dialect=self.network.conf.dialect,
         )
-        return self._filled("evaluate_roc_multi_class", data, empty, output, how)
+        return self._filled("evaluate_roc_multi_class", data, empty, number, how)
 
     @data_in_one
     def calculate_score(
@@ -240,14 +240,13 @@ class ClusterEvaluation(ClusterInference[N]):
         called: str,
         data: Any,
         empty: V,
-        output: str | int | None,
+        number: int,
         how: Mapping[str, Any],
     ) -> V:
-        most = self._most_copies(how.get("eval_num_workers"))
-        given = {name: how[name] for name in how if name != "eval_num_workers"}
+        given = {"batch_size": DEFAULT_EVALUATION_BATCH_SIZE, **how}
+        most = self._most_copies(given.pop("eval_num_workers", None))
         (found,) = self._scored(
-            *(called, data, [empty], self._number(called, output), most),
-            **{"batch_size": DEFAULT_EVALUATION_BATCH_SIZE, **given},
+            *(called, data, [empty], number, most), **given
         ).evaluations
         return cast(V, found)
 

@@ -102,14 +102,13 @@ class Predicted:
 class InferenceTask:
     """The options that every inference task needs.
 
-    `output` is the number of the output that is evaluated, and `most_copies` how many
-    copies of the network a worker process may hold, None as many as it has threads.
+    `most_copies` is how many copies of the network a worker process may hold, None as
+    many as it has threads.
     """
 
     batch_size: int
     key: tuple[str, ...] = ("key",)
     normalizer: NormalizerChoice = "own"
-    output: int = 0
     most_copies: int | None = None
 
 
@@ -135,22 +134,6 @@ def scan_on(client: Client) -> Scan:
 def scan_one(partition: Partition, **options: Any) -> PartitionFacts:
     """Scan a partition. Runs as a Dask task."""
     return scan_partition(partition, **options)
-
-
-def score_source(
-    client: Client,
-    network: Network[Any],
-    source: Source,
-    evaluations: Sequence[Evaluable],
-    task: InferenceTask,
-    changes: WorkerChanges | None = None,
-) -> Scored:
-    """Evaluate `network` on all of `source`, every evaluation in the same pass.
-
-    Who goes and comes meanwhile is added to `changes`.
-    """
-    empty = ScoreTally(evaluations, task.output)
-    return scored_of(tally_source(client, network, source, empty, task, changes))
 
 
 def scored_of(tallied: Tallied) -> Scored:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from daskdl import Evaluation, Output
-from daskdl.cluster.inference import InferenceTask, predict_source, score_source
+from daskdl.cluster.inference import InferenceTask, predict_source
 from daskdl.cluster.results import pairs_of
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sinks import open_sink
@@ -29,6 +29,7 @@ from tests.unit.bridge.table_files import (
     write_text,
 )
 from tests.unit.cluster.inline_client import InlineClient
+from tests.unit.cluster.scoring import score_source
 
 NAN = float("nan")
 

@@ -8,7 +8,6 @@ from daskdl.cluster.inference import (
     InferenceTask,
     predict_source,
     scan_on,
-    score_source,
 )
 from daskdl.cluster.prediction_columns import classes_of, prediction_columns
 from daskdl.data.dataset import DataSet
@@ -23,6 +22,7 @@ from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.fitting.preparation import class_axes
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.unit.cluster.inline_client import InlineClient
+from tests.unit.cluster.scoring import score_source
 from tests.unit.networks.small import rnn, sequence, two_in_two_out
 
 TASK = InferenceTask(batch_size=4)
