@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from daskdl.cli.job_moments import Moments
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.values import AnySpelling, Conf, Count, NonNegative, Positive
@@ -50,20 +51,8 @@ _CLASSES = ("accuracy", "f1", "precision", "recall", "gmeasure", "mcc", "far")
 _VALUES = ("mse", "mae", "rmse", "rse", "pc", "r2")
 
 
-class ValidationOptions(Conf):
+class ValidationOptions(Moments):
     """When a job evaluates on `data.validation`."""
-
-    every_n_epochs: Annotated[
-        Count, Field(description="Epochs between two; the last epoch has one, too.")
-    ] = 1
-    every_n_iterations: Annotated[
-        Count | None,
-        Field(
-            description="Also after so many minibatches of all workers: at the next "
-            "moment at which all stand at a common position, at the latest at the end "
-            "of the epoch."
-        ),
-    ] = None
 
 
 class EarlyStoppingOptions(Conf):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from daskdl.cli.job_early_stopping import EarlyStoppingOptions, ValidationOptions
+from daskdl.cli.job_moments import Moments
 from daskdl.cli.job_values import TypeWithOptions
 from daskdl.cluster.masters.options import MASTERS, TrainingMaster, training_master
 from daskdl.errors import OptionError
@@ -22,20 +23,9 @@ from daskdl.nn.conf.values import (
 __all__ = ["Checkpoints", "Training"]
 
 
-class Checkpoints(Conf):
+class Checkpoints(Moments):
     """When a job writes checkpoints of its run, and how many it keeps."""
 
-    every_n_epochs: Annotated[
-        Count, Field(description="Epochs between two; the last epoch has one, too.")
-    ] = 1
-    every_n_iterations: Annotated[
-        Count | None,
-        Field(
-            description="Also after so many minibatches of all workers: at the next "
-            "moment at which all stand at a common position, at the latest at the end "
-            "of the epoch."
-        ),
-    ] = None
     every_minutes: Annotated[
         Positive | None, Field(description="Also after so many minutes, likewise.")
     ] = None
