@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import daskdl
 from daskdl import DataSet, MultiDataSet, SourceOptions
 from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl_bridge.spark.data_source import register
+from tests.ports import free_port
 
 pytest.importorskip(
     "pyspark.sql.datasource", reason="data sources in Python came with Spark 4"
@@ -356,9 +356,3 @@ def found_by(what, folder, *arguments):
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -12,6 +12,8 @@ from xml.sax.saxutils import escape
 
 import pytest
 
+from tests.ports import free_port
+
 _HERE = Path(__file__).parent
 _MAIN = "org.apache.hadoop.fs.http.server.HttpFSServerWebServer"
 _START_S = 120.0
@@ -32,7 +34,7 @@ def httpfs(folder: Path, conf_dir: str, hadoop: str) -> Iterator[str]:
     hadoop : str
         Version.
     """
-    port = _free_port()
+    port = free_port()
     command = [*_java(folder, conf_dir, _jars(hadoop)), _MAIN]
     _write_configuration(folder, conf_dir, port)
     with (folder / "output").open("wb") as output:
@@ -112,9 +114,3 @@ def _wait_for(process: subprocess.Popen[bytes], port: int, output: Path) -> None
         if process.poll() is not None or time.monotonic() > deadline_s:
             raise RuntimeError(f"HttpFS does not start: {output.read_text()[-3000:]}")
         time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
