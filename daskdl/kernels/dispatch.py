@@ -13,7 +13,7 @@ what else a kernel must know than the types of its arrays.
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.jit import numba_is_used
 
 _COMPILED_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
@@ -54,3 +54,34 @@ def are_plain(*arrays: FloatArray) -> bool:
         ):
             return False
     return True
+
+
+def is_on_device(first: FloatArray, *others: FloatArray) -> bool:
+    """Return whether kernels of a CUDA device take these arrays, of any shape.
+
+    Parameters
+    ----------
+    first, *others : ndarray
+        The floating-point arrays of one call, contiguous or not.
+
+    Returns
+    -------
+    bool
+        True for arrays of CuPy that are all float32 or all float64.
+    """
+    if type(first) is np.ndarray or first.dtype not in _COMPILED_TYPES:
+        return False
+    # What only looks like CuPy compiles nothing.
+    namespace = array_namespace(first)
+    if not hasattr(namespace, "RawKernel"):
+        return False
+    return all(
+        array_namespace(other) is namespace and other.dtype == first.dtype
+        for other in others
+    )
+
+
+def are_rows_on_device(first: FloatArray, *others: FloatArray) -> bool:
+    """Return whether :func:`is_on_device` holds, and all arrays are C-contiguous."""
+    arrays = (first, *others)
+    return is_on_device(*arrays) and all(a.flags.c_contiguous for a in arrays)

@@ -1,0 +1,72 @@
+"""Kernels in CUDA C, compiled by CuPy for the type of their arrays when first called."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+
+THREADS = 256
+"""Of a block, where nothing speaks for another number."""
+
+_C_NAMES = {"float32": "float", "float64": "double"}
+
+
+class CudaKernel:
+    """A function of CUDA C.
+
+    Parameters
+    ----------
+    name : str
+        Of the function, which is ``extern "C" __global__``.
+    source : str
+        In which ``real`` is the type of the floating-point arrays. Integers are
+        ``int``, and what may be missing is a pointer that is 0.
+    """
+
+    def __init__(self, name: str, source: str) -> None:
+        self._name = name
+        self._source = source
+
+    def __call__(
+        self, blocks: int, threads: int, first: FloatArray, *args: Any, shared: int = 0
+    ) -> None:
+        """Launch it on the current stream.
+
+        Parameters
+        ----------
+        blocks, threads : int
+            Blocks, and threads of a block. No blocks do nothing.
+        first : ndarray of CuPy, float32 or float64
+            The first argument, which gives the type.
+        *args : ndarray of CuPy, int, float or None
+            The others. Floats are handed over in the type of `first`.
+        shared : int
+            Bytes of shared memory that a block asks for.
+        """
+        if blocks == 0:
+            return
+        real = first.dtype.type
+        handed = [first, *(_handed(value, real) for value in args)]
+        kernel = _compiled(array_namespace(first), self._source, self._name, real)
+        kernel((blocks,), (threads,), handed, shared_mem=shared)
+
+
+def blocks_for(n: int, threads: int = THREADS) -> int:
+    """Return how many blocks have a thread for each of `n` elements."""
+    return -(-n // threads)
+
+
+@functools.cache
+def _compiled(cupy: Any, source: str, name: str, real: type) -> Any:
+    c_name = _C_NAMES[np.dtype(real).name]
+    return cupy.RawKernel(f"typedef {c_name} real;\n{source}", name)
+
+
+def _handed(value: Any, real: Any) -> Any:
+    if value is None:
+        return np.intp(0)
+    if isinstance(value, bool | int):
+        return np.int32(value)
+    return real(value) if isinstance(value, float) else value
