@@ -104,6 +104,10 @@ class Workspace:
         held = sum(buffer.nbytes for buffer in self._buffers.values())
         return held + self._lent.nbytes
 
+    def held(self) -> list[FloatArray]:
+        """Return all buffers there are now, which live as long as the list."""
+        return list(self._buffers.values())
+
     def clear(self) -> None:
         """Forget all buffers; arrays that were handed out stay valid."""
         self._buffers.clear()

@@ -8,15 +8,19 @@ order of the threads, so that results do not depend on who was faster. See desig
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_host
+from daskdl.arrays.replays import Given, Replays
 from daskdl.arrays.team import Cut, Meeting, Team, cuts
 from daskdl.arrays.thread_count import blas_limited_to, threads_here
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.dispatch import is_on_device
 from daskdl.kernels.spinning import spinning
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.cutting import Workload, can_be_cut
 from daskdl.nn.divergence import numbers_may_overflow
@@ -69,6 +73,7 @@ class JointPasses:
         self.program = new_program(workspace)
         self.program.bind(vectors.layout, vectors.params, vectors.gradients)
         self._new_program, self._vectors = new_program, vectors
+        self._workspace = workspace
         self._programs, self._gradients = [self.program], [vectors.gradients]
         self._workload = Workload(nodes)
         on_host = isinstance(vectors.params, np.ndarray)
@@ -77,6 +82,7 @@ class JointPasses:
         self._cuts: list[Cut] = []
         self._n_examples = 0
         self._team: Team | None = None
+        self._replays: Replays | None = None
 
     @property
     def n_threads(self) -> int:
@@ -128,10 +134,12 @@ class JointPasses:
 
         Returns
         -------
-        float
-            The loss.
+        float, or ndarray of CuPy of shape ()
+            The loss; on a device it stays there, until the next pass.
         """
         data = (features, masks, labels, label_masks)
+        if numbers is None and self._can_be_replayed:
+            return self._replayed(data, averages=averages)
 
         def there_and_back(program: Program, cut: Cut | None) -> float:
             x, x_masks, y, y_masks = _parts_of(data, cut)
@@ -143,7 +151,38 @@ class JointPasses:
 
         losses = self._by_all(features, labels, there_and_back)
         self.others = self._gradients[1 : len(losses)]
-        return sum(losses)
+        return losses[0] if len(losses) == 1 else sum(losses)
+
+    @property
+    def _can_be_replayed(self) -> bool:
+        """Whether a pass depends on the data, and on memory that stays, alone."""
+        if not is_on_device(self._vectors.params):
+            return False
+        carries = any(run.carries_state for run in self.program.runs)
+        return not carries and not any(
+            type(layer.conf).begin_iteration is not LayerConf.begin_iteration
+            for layer in self.program.output_layers
+        )
+
+    def _replayed(self, data: Sequence[Given], *, averages: bool) -> float:
+        """Return the loss of a pass there and back, from a graph if there is one."""
+        if self._replays is None:
+            borders = np.cumsum([0, *map(len, data)])
+
+            def work(given: Given) -> float:
+                x, x_masks, y, y_masks = (
+                    given[start:stop] for start, stop in pairwise(borders)
+                )
+                self.program.forward(x, x_masks, training=True, rng=None)
+                loss = self.program.loss(y, y_masks, averages=averages)
+                self.program.backward(y, y_masks)
+                return loss
+
+            cupy = array_namespace(self._vectors.params)
+            self._replays = Replays(cupy, work, self._workspace)
+        self._cuts = []
+        loss: float = self._replays.run([array for part in data for array in part])
+        return loss
 
     def add_up(self) -> None:
         """Add what the others have written to the gradients of the network, once."""
@@ -175,7 +214,7 @@ class JointPasses:
         for program, cut in self._last():
             with program.taking_part(cut):
                 here = _parts_of((labels, masks), cut)
-                total += program.loss(*here, averages=averages)
+                total += float(program.loss(*here, averages=averages))
         return total
 
     def score_examples(

@@ -2,11 +2,11 @@
 
 import copy
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, SupportsFloat, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from daskdl.arrays.random import numbers_of
 from daskdl.arrays.workspace import Workspace
 from daskdl.checks import check_count, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
-from daskdl.nn.array_specs import label_specs, option_of, output_specs
-from daskdl.nn.batches import Arrays, ArraySpec, Batch, as_arrays
-from daskdl.nn.conf.input_type import InputType
+from daskdl.errors import DivergedError
+from daskdl.kernels.cuda.late_scores import LateScores
+from daskdl.kernels.dispatch import is_on_device
+from daskdl.nn.batches import Arrays, Batch, as_arrays
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
@@ -40,6 +41,7 @@ from daskdl.nn.normalizing import (
     warn_of_changed_classes,
 )
 from daskdl.nn.output_lengths import output_steps
+from daskdl.nn.ports import Ports
 from daskdl.nn.program import Program
 from daskdl.nn.rebuilding import rebuilt
 from daskdl.nn.solver_choice import Solver, solver_of
@@ -53,7 +55,7 @@ Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
 S = TypeVar("S", bound="StepNetwork[Any]")
 
 
-class StepNetwork(ABC, Generic[Conf]):
+class StepNetwork(Ports, Generic[Conf]):
     """A network that can be trained minibatch by minibatch.
 
     It has a program (its layers and vertices at work), vectors (parameters, gradients,
@@ -77,8 +79,6 @@ class StepNetwork(ABC, Generic[Conf]):
         Lends all arrays.
     iteration_count, epoch_count : int
         Minibatches and passes over the data that were trained.
-    score : float
-        Of the last minibatch, before its update; NaN before the first.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class StepNetwork(ABC, Generic[Conf]):
         self.conf: Conf = conf
         self.iteration_count = 0
         self.epoch_count = 0
-        self.score = float("nan")
+        self._score: Any = float("nan")
         self._class_names: tuple[str, ...] | None = None
         self._nodes = conf.nodes()
         # Layers take memory too: before they are made, what is known by now.
@@ -248,11 +248,6 @@ class StepNetwork(ABC, Generic[Conf]):
         return self._nodes
 
     @property
-    @abstractmethod
-    def output_nodes(self) -> Sequence[Node]:
-        """What the outputs come from, in the order of the labels."""
-
-    @property
     def layout(self) -> ParamLayout:
         """Where each parameter lies: ``0_W``, ``0_b``, ... or ``<vertex>_W``."""
         return self._vectors.layout
@@ -281,46 +276,6 @@ class StepNetwork(ABC, Generic[Conf]):
     @abstractmethod
     def _input_names(self) -> Sequence[str]:
         """Return the names by which nodes read the inputs."""
-
-    @property
-    @abstractmethod
-    def inputs(self) -> list[ArraySpec]:
-        """What goes in, in the order of the features."""
-
-    @property
-    def outputs(self) -> list[ArraySpec]:
-        """What comes out, in the order of the labels."""
-        return output_specs(type(self).__name__, self.output_nodes)
-
-    @property
-    def labels(self) -> list[ArraySpec]:
-        """What the labels of each output are."""
-        return label_specs(type(self).__name__, self.output_nodes)
-
-    @property
-    def input_types(self) -> list[InputType]:
-        """What an example is, input by input."""
-        return [port.type for port in self.inputs]
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs."""
-        return len(self.output_nodes)
-
-    @property
-    def output_layer_n_out(self) -> list[int | None]:
-        """Number of features or channels of each output; None where data decide it."""
-        return [node.output_type.shape[-1] for node in self.output_nodes]
-
-    @property
-    def output_losses(self) -> list[str]:
-        """Name of the loss of each output; empty where there is none."""
-        return option_of(self.output_nodes, "loss")
-
-    @property
-    def output_activations(self) -> list[str]:
-        """Name of the activation of each output; empty where there is none."""
-        return option_of(self.output_nodes, "activation")
 
     def param_table(self) -> dict[str, FloatArray]:
         """Return all parameters by name, as views of the flat vector.
@@ -411,11 +366,14 @@ class StepNetwork(ABC, Generic[Conf]):
         self.plan.update(*vectors, **self._now)
         return self.gradients
 
-    def learn(self, n_examples: int) -> None:
-        """Average `gradients`, sums over examples, update and subtract in one pass."""
+    def learn(self, n_examples: int, *, held: Any = None) -> None:
+        """Average `gradients`, sums over examples, update and subtract in one pass.
+
+        On a device that is left out where `held` says so; see :class:`LateScores`.
+        """
         vectors = (self.gradients, self.params, self.updater_state)
         n, others = self._divisor(n_examples), self._passes.others
-        self.plan.step(*vectors, n_examples=n, others=others, **self._now)
+        self.plan.step(*vectors, n_examples=n, others=others, held=held, **self._now)
 
     def _divisor(self, n_examples: int) -> int:
         return n_examples if self.conf.mini_batch else 1
@@ -505,7 +463,25 @@ class StepNetwork(ABC, Generic[Conf]):
         DataError
             When it is none because of the minibatch.
         """
-        score = float("nan")
+        score = self.train_minibatch(batch, rng_stream=rng_stream, exchange=exchange)
+        try:
+            return float(score)
+        except DivergedError:
+            self._check_numbers(batch)
+            raise
+
+    def train_minibatch(
+        self, batch: Batch, *, rng_stream: int = 0, exchange: Exchange | None = None
+    ) -> SupportsFloat:
+        """Do as :meth:`fit_minibatch` does, but do not wait for a device.
+
+        Returns
+        -------
+        score : float or LateScore
+            ``float(score)`` waits, and raises what :meth:`fit_minibatch` does. Until
+            somebody reads a score, no minibatch behind a bad one changes a parameter.
+        """
+        score: SupportsFloat = float("nan")
         # Closed where an error ends the loop: layers stop carrying state over at once.
         with (
             self._passes.computing(),
@@ -515,16 +491,20 @@ class StepNetwork(ABC, Generic[Conf]):
         ):
             for segment in segments:
                 if self._solver is not None:
-                    score = self._solver.fit(self, segment, rng_stream=rng_stream)
-                    self._check_score(score, segment)
+                    found = self._solver.fit(self, segment, rng_stream=rng_stream)
+                    score = self._checked_score(found, segment)
                     continue
                 n_examples = self._sum_gradients(segment, rng_stream)
-                score = self.score
-                self._check_score(score, segment)
+                late = self._late_scores if exchange is None else None
+                if late is None or isinstance(self._score, float):
+                    score, held = self._checked_score(self.score, segment), None
+                else:
+                    score = late.note(self._score, self.iteration_count)
+                    self._score, held = score, late.held
                 if exchange is not None and exchange.adds_up_gradients:
                     self._passes.add_up()
                     n_examples = exchange.gradients(self, n_examples)
-                self.learn(n_examples)
+                self.learn(n_examples, held=held)
                 if exchange is not None:
                     exchange.updated(self)
                 self.finish_iteration()
@@ -532,14 +512,34 @@ class StepNetwork(ABC, Generic[Conf]):
                 exchange.iteration_done(self, batch.num_examples)
         return score
 
-    def _check_score(self, score: float, batch: Batch) -> None:
-        """Refuse a score that is no number, by its cause."""
-        who = type(self).__name__
+    def _checked_score(self, score: float, batch: Batch) -> float:
+        """Return a score, or refuse one that is no number by its cause."""
         if not math.isfinite(score):
-            # Only now: every number of every minibatch would be looked at.
-            arrays = as_arrays(who, batch)
-            self._converter.checks.check_numbers(who, arrays, None)
-            check_score(who, score, self.iteration_count)
+            self._check_numbers(batch)
+            check_score(type(self).__name__, score, self.iteration_count)
+        return score
+
+    def _check_numbers(self, batch: Batch) -> None:
+        """Refuse a minibatch that holds what is no number, where a score is none."""
+        who = type(self).__name__
+        self._converter.checks.check_numbers(who, as_arrays(who, batch), None)
+
+    @property
+    def score(self) -> float:
+        """Loss of the last minibatch, before its update; waits for a device."""
+        self._score = float(self._score)
+        return self._score
+
+    @score.setter
+    def score(self, score: float) -> None:
+        self._score = score
+
+    @cached_property
+    def _late_scores(self) -> LateScores | None:
+        """What keeps scores on a device, where it can leave out updates by itself."""
+        if is_on_device(self.params) and self.plan.can_be_held:
+            return LateScores(self.params, partial(check_score, type(self).__name__))
+        return None
 
     def _sum_gradients(self, batch: Batch, rng_stream: int) -> int:
         """Leave the summed gradient in `gradients` and the score in `score`.
@@ -559,7 +559,8 @@ class StepNetwork(ABC, Generic[Conf]):
             averages=self.conf.mini_batch,
             numbers=partial(numbers_of, *now) if self._draws else None,
         )
-        self.score = loss + self.regularization_score()
+        more = self.regularization_score()
+        self._score = loss + more if more else loss
         return arrays.num_examples
 
     @property

@@ -7,13 +7,15 @@ them is not an updater's.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.flat import ParamLayout
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.dispatch import is_on_device
 from daskdl.kernels.updater import PIECE
 from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
@@ -21,7 +23,7 @@ from daskdl.nn.param_roles import LayerSpan, ParamRole, ParamSpan, consecutive_s
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
 from daskdl.nn.update_segments import cut_segments, step_segment
 from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
-from daskdl.nn.updaters.table import learning_rate
+from daskdl.nn.updaters.table import is_known, learning_rate
 
 
 class UpdatePlan:
@@ -87,6 +89,13 @@ class UpdatePlan:
     def n_params(self) -> int:
         """Number of parameters."""
         return self._layout.size
+
+    @property
+    def can_be_held(self) -> bool:
+        """Whether a step is nothing but updaters, which a device may leave out."""
+        does_more = self._normalizes or self._penalized or self._constrained
+        are_known = all(is_known(block.updater) for block in self.blocks)
+        return are_known and not does_more
 
     def initialize_state(self, updater_state: FloatArray) -> None:
         """Write the state, shape (n_state,), that the updaters begin with."""
@@ -161,6 +170,7 @@ class UpdatePlan:
         workspace: Workspace,
         epoch: int = 0,
         others: Sequence[FloatArray] = (),
+        held: Any = None,
     ) -> None:
         """Do :meth:`average` and :meth:`update`, and subtract the update.
 
@@ -176,14 +186,17 @@ class UpdatePlan:
             What the sums are divided by.
         others : sequence of ndarray of shape (n_params,)
             Sums over further examples, that count too.
+        held : ndarray of CuPy of shape (1,), int32, optional
+            Unless it is 0 when a device gets there, nothing is done. Only if
+            :attr:`can_be_held`.
 
         Notes
         -----
         One pass over memory unless gradients are normalised, and the same numbers bit
         for bit.
         """
-        # On a GPU many small launches cost more than passes over memory.
-        if self._normalizes or array_namespace(gradients) is not np:
+        on_host = isinstance(gradients, np.ndarray)
+        if self._normalizes or not (on_host or is_on_device(gradients)):
             for other in others:
                 gradients += other
             self.average(gradients, n_examples)
@@ -210,6 +223,7 @@ class UpdatePlan:
                 epoch=epoch,
                 workspace=workspace,
                 others=others,
+                held=held,
             )
 
     def constrain(self, params: FloatArray) -> None:

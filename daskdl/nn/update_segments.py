@@ -9,6 +9,9 @@ of it while it is in the cache.
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
@@ -95,6 +98,7 @@ def step_segment(
     epoch: int,
     workspace: Workspace,
     others: Sequence[FloatArray] = (),
+    held: Any = None,
 ) -> None:
     """Bring a segment from the summed gradient to the parameters after the update.
 
@@ -117,13 +121,18 @@ def step_segment(
     others : sequence of ndarray of shape (n_params,)
         Sums over further examples. They are added piece by piece, while the piece is in
         the cache: no pass over memory is made for them alone.
+    held : ndarray of CuPy of shape (1,), int32, optional
+        See :func:`daskdl.kernels.updater.update`; for segments without a penalty.
     """
     block, penalty = segment.block, segment.penalty
     rule = rule_of(block.updater, UpdateContext(iteration, epoch, gradients.dtype))
     state = block.parts(updater_state)
     rate = learning_rate(block.updater, iteration, epoch)
     adds = penalty.acts_on_gradient or penalty.acts_on_update
-    piece = PIECE if adds else _JOINT_PIECE if others else segment.stop - segment.start
+    piece = segment.stop - segment.start
+    # On a device, one launch over everything is the fast way.
+    if isinstance(gradients, np.ndarray) and (adds or others):
+        piece = PIECE if adds else _JOINT_PIECE
     for start in range(segment.start, segment.stop, piece):
         stop = min(start + piece, segment.stop)
         g, w = gradients[start:stop], params[start:stop]
@@ -142,6 +151,7 @@ def step_segment(
             workspace,
             divisor=divisor,
             params=None if penalty.acts_on_update else w,
+            held=held,
         )
         if penalty.acts_on_update:
             add_to_update(

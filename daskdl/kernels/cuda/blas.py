@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.kernels.cuda.libraries import check, library, pointer, uses_tf32
+from daskdl.kernels.cuda.libraries import check, is_here, library, pointer, uses_tf32
 
 # What cuBLAS itself takes on recent devices; given by us, a captured graph keeps it.
 _WORKSPACE_BYTES = 32 << 20
@@ -48,7 +48,7 @@ _handle = _Handle()
 
 def can_multiply(*arrays: FloatArray) -> bool:
     """Return whether :func:`multiply` takes matrices: whole rows or whole columns."""
-    if library("cublas") is None:
+    if not is_here("cublas"):
         return False
     return all(array.ndim == 2 and _layout(array) is not None for array in arrays)
 
@@ -73,7 +73,6 @@ def multiply(a: FloatArray, b: FloatArray, *, adds: bool = False, out: Any) -> A
     if m == 0 or n == 0:
         return out
     cublas, name = library("cublas"), out.dtype.name
-    assert cublas is not None
     handle = _handle.on(cublas, array_namespace(out))
     one, rest = _REALS[name](1), _REALS[name](1 if adds else 0)
     # In columns, as BLAS counts, the product is that of the transposed.

@@ -12,12 +12,29 @@ MATH_VARIABLE = "DASKDL_GPU_MATH"
 DETERMINISTIC_VARIABLE = "DASKDL_GPU_DETERMINISTIC"
 
 
-@functools.cache
-def library(name: str) -> ctypes.CDLL | None:
-    """Return a library of CUDA by its short name, as ``cudnn``; None if it is missing.
+def library(name: str) -> ctypes.CDLL:
+    """Return a library of CUDA by its short name, as ``cudnn``.
 
     It comes from NVIDIA's package, from a CUDA of the machine, or from Conda.
+
+    Raises
+    ------
+    DeviceError
+        If it is missing.
     """
+    found = _found(name)
+    if found is None:
+        raise DeviceError(f"GPU: lib{name} must be there. Install NVIDIA's package.")
+    return found
+
+
+def is_here(name: str) -> bool:
+    """Return whether there is a library; see :func:`library`."""
+    return _found(name) is not None
+
+
+@functools.cache
+def _found(name: str) -> ctypes.CDLL | None:
     try:
         from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
     except ImportError:

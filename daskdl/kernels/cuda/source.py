@@ -1,4 +1,4 @@
-"""Kernels in CUDA C, compiled by CuPy for the type of their arrays when first called."""
+"""Kernels in CUDA C, compiled by CuPy for the type of their arrays."""
 
 import functools
 from typing import Any

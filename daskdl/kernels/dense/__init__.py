@@ -1,8 +1,10 @@
 """Products of rows with a weight matrix, the core of every dense layer."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.cuda.elementwise import add_bias
 from daskdl.kernels.dense import cpu
-from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.dispatch import are_rows_on_device, is_compiled_for
+from daskdl.kernels.products import matmul
 
 
 def dense_forward(
@@ -33,16 +35,18 @@ def dense_forward(
     out : ndarray
         The array that was given.
     """
-    xp = array_namespace(x)
-    xp.matmul(x, weight, out=out)
+    matmul(x, weight, out=out)
     if bias is not None and is_compiled_for(bias, out):
         # NumPy makes a pass of each, of which the one for short rows is slow.
         (cpu.add_bias_and_rectify if rectifies else cpu.add_bias)(out, bias)
         return out
+    if are_rows_on_device(out):
+        add_bias(out, bias, rectifies=rectifies)
+        return out
     if bias is not None:
         out += bias
     if rectifies:
-        xp.maximum(out, 0, out=out)
+        array_namespace(out).maximum(out, 0, out=out)
     return out
 
 
@@ -76,11 +80,10 @@ def dense_backward(
     grad_x : ndarray or None
         What was given.
     """
-    xp = array_namespace(x)
     if grad_weight is not None:
-        xp.matmul(x.T, grad_out, out=grad_weight)
+        matmul(x.T, grad_out, out=grad_weight)
     if grad_bias is not None:
-        xp.sum(grad_out, axis=0, out=grad_bias)
+        array_namespace(x).sum(grad_out, axis=0, out=grad_bias)
     if grad_x is not None:
-        xp.matmul(grad_out, weight.T, out=grad_x)
+        matmul(grad_out, weight.T, out=grad_x)
     return grad_x

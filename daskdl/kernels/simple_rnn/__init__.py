@@ -3,6 +3,7 @@
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.layer_norm import layer_norm_backward, layer_norm_forward
+from daskdl.kernels.products import matmul
 from daskdl.kernels.recurrent.trace import ActivationPair
 from daskdl.kernels.simple_rnn.weights import (
     NormTrace,
@@ -63,7 +64,7 @@ def simple_rnn_forward(
     """
     xp = array_namespace(x)
     xp.copyto(trace.x, x.transpose(1, 0, 2))
-    xp.matmul(_rows(trace.x), weights.weight, out=_rows(trace.preout))
+    matmul(_rows(trace.x), weights.weight, out=_rows(trace.preout))
     if weights.gains is not None:
         _normalize(_rows(trace.preout), weights.gains[0], _all_rows(trace.norms[0]))
     xp.add(trace.preout, weights.bias, out=trace.preout)
@@ -71,7 +72,7 @@ def simple_rnn_forward(
     before = state
     for step in range(x.shape[1]):
         if before is not None:
-            xp.matmul(before, weights.recurrent_weight, out=product)
+            matmul(before, weights.recurrent_weight, out=product)
             if weights.gains is not None:
                 _normalize(product, weights.gains[1], _step(trace.norms[1], step))
             trace.preout[step] += product
@@ -128,7 +129,7 @@ def simple_rnn_backward(
     )
     # What was in front of the first step is not in the trace: with one step this
     # product is empty, 0.
-    xp.matmul(
+    matmul(
         _rows(trace.hidden[:-1]).T,
         _rows(grad_product[1:]),
         out=gradients.recurrent_weight,
@@ -146,11 +147,11 @@ def simple_rnn_backward(
             grad_gain=grad_gains[0],
             out=rows,
         )
-    xp.matmul(_rows(trace.x).T, rows, out=gradients.weight)
+    matmul(_rows(trace.x).T, rows, out=gradients.weight)
     if grad_x is None:
         return None
     grad_steps = workspace.take("simple_rnn.grad_x", trace.x.shape, grad_out.dtype)
-    xp.matmul(rows, weights.weight.T, out=_rows(grad_steps))
+    matmul(rows, weights.weight.T, out=_rows(grad_steps))
     xp.copyto(grad_x, grad_steps.transpose(1, 0, 2))
     return grad_x
 
@@ -182,9 +183,7 @@ def _backward_through_time(
         grad_gains[1].fill(0)
     for step in reversed(range(shape[0])):
         if step + 1 < shape[0]:
-            xp.matmul(
-                grad_product[step + 1], weights.recurrent_weight.T, out=grad_hidden
-            )
+            matmul(grad_product[step + 1], weights.recurrent_weight.T, out=grad_hidden)
             grad_hidden += grad_out[:, step]
         else:
             xp.copyto(grad_hidden, grad_out[:, step])

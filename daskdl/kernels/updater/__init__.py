@@ -11,8 +11,8 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.updater import cpu, rules
+from daskdl.kernels.dispatch import are_rows_on_device, is_compiled_for
+from daskdl.kernels.updater import cpu, gpu, rules
 
 # Gradient, parameter, two states and scratch of 16384 float64 are 640 KiB: they fit a
 # level-2 cache, and the calls of NumPy cost nothing beside the work.
@@ -46,6 +46,7 @@ def update(
     *,
     divisor: int = 1,
     params: FloatArray | None = None,
+    held: Any = None,
 ) -> None:
     """Turn a gradient into an update, in place, and subtract it if asked.
 
@@ -63,6 +64,9 @@ def update(
         The number of examples that the gradient is a sum over.
     params : ndarray of shape (n,), same dtype, optional
         The update is subtracted from it.
+    held : ndarray of CuPy of shape (1,), int32, optional
+        Unless it is 0 when a device gets there, nothing is done. Only for arrays and
+        rules of a device's own kernels.
 
     Notes
     -----
@@ -83,6 +87,17 @@ def update(
         kernel = getattr(cpu, rule.name)
         by = gradient.dtype.type(divisor)
         kernel(gradient, *state, *rule.numbers, by, params)
+        return
+    if are_rows_on_device(*arrays):
+        gpu.update(
+            rule.name,
+            gradient,
+            tuple(state),
+            rule.numbers,
+            divisor=divisor,
+            params=params,
+            held=held,
+        )
         return
     # On a GPU one launch over everything is the fast way.
     on_host = array_namespace(gradient) is np

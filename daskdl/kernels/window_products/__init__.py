@@ -9,9 +9,10 @@ the windows of a block of images as rows, and one matrix product for all of them
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.columns import gathered, scattered
+from daskdl.kernels.products import matmul
 from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window
-from daskdl.kernels.window_products import cpu
+from daskdl.kernels.window_products import cpu, gpu
 
 
 def windows_to_outputs(
@@ -51,10 +52,13 @@ def windows_to_outputs(
     if tiles_take(*arrays):
         cpu.windows_to_outputs(x, matrix, bias, window, workspace, rectifies, out)
         return out
+    if gpu.takes(window, *arrays[:3]):
+        gpu.windows_to_outputs(x, matrix, bias, window, rectifies, out)
+        return out
     xp = array_namespace(x)
     for part, rows in gathered(x, window, workspace):
         products = out[part].reshape(-1, matrix.shape[1])
-        xp.matmul(rows, matrix, out=products)
+        matmul(rows, matrix, out=products)
         if bias is not None:
             products += bias
         if rectifies:
@@ -88,9 +92,11 @@ def outputs_to_windows(
     if tiles_take(y, matrix, out):
         cpu.outputs_to_windows(y, matrix, window, workspace, out)
         return out
-    xp = array_namespace(y)
+    if gpu.takes(window, y, matrix, out):
+        gpu.outputs_to_windows(y, matrix, window, out)
+        return out
     for part, rows in scattered(out, window, workspace):
-        xp.matmul(y[part].reshape(-1, matrix.shape[1]), matrix.T, out=rows)
+        matmul(y[part].reshape(-1, matrix.shape[1]), matrix.T, out=rows)
     return out
 
 
@@ -120,10 +126,12 @@ def windows_by_outputs(
     if tiles_take(x, y, out):
         cpu.windows_by_outputs(x, y, window, workspace, out)
         return out
-    xp = array_namespace(x)
+    if gpu.takes(window, x, y, out):
+        gpu.windows_by_outputs(x, y, window, out)
+        return out
     product = workspace.take("conv.product", out.shape, out.dtype)
     out.fill(0)
     for part, rows in gathered(x, window, workspace):
-        xp.matmul(rows.T, y[part].reshape(-1, out.shape[1]), out=product)
+        matmul(rows.T, y[part].reshape(-1, out.shape[1]), out=product)
         out += product
     return out

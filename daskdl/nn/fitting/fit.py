@@ -91,7 +91,7 @@ class Fit:
         self.workers = 0
         self.iteration = 0
         self.examples = 0
-        self.score = float("nan")
+        self._score: SupportsFloat = float("nan")
         self.report = FitReport()
         self._is_stopped = False
         self._is_stopped_within = False
@@ -305,9 +305,14 @@ class Fit:
         for listener in self._listeners:
             listener.on_epoch_start(self)
 
-    def count(self, iteration: int, examples: int, score: float) -> None:
+    @property
+    def score(self) -> float:
+        """Of the last minibatch, or at the end of an epoch its; may wait for it."""
+        return float(self._score)
+
+    def count(self, iteration: int, examples: int, score: SupportsFloat) -> None:
         """Tell listeners how many iterations and examples are done."""
-        self.iteration, self.examples, self.score = iteration, examples, score
+        self.iteration, self.examples, self._score = iteration, examples, score
         for listener in self._counting:
             listener.iteration_done(self)
 
@@ -333,7 +338,7 @@ class Fit:
 
     def end_epoch(self, examples: int, score: float, workers: int) -> None:
         """Tell listeners that an epoch has ended; errors of a store become warnings."""
-        self.examples, self.score = examples, score
+        self.examples, self._score = examples, score
         time_s = self.time_s
         wall_s = time.monotonic() - self._epoch_start_s
         for listener in self._listeners:

@@ -37,6 +37,7 @@ from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
 from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
 from daskdl.nn.fitting.run_state import DataFingerprint, RunPlan, RunPosition
+from daskdl.nn.fitting.score_sum import ScoreSum
 from daskdl.nn.loss_evaluations import check_class_outputs
 from daskdl.nn.normalizing import (
     NormalizerChoice,
@@ -232,10 +233,11 @@ def _train_epoch(
 ) -> None:
     """Train the minibatches of an epoch, or those behind a position in it."""
     fit = task.fit
-    total, examples, trained = 0.0, 0, 0
+    total, examples, trained = ScoreSum(), 0, 0
     if task.resumed is not None and after.positions:
         (trained,) = after.positions
-        total, examples = task.resumed.state.score_sum, task.resumed.state.examples
+        state = task.resumed.state
+        total, examples = ScoreSum(state.score_sum), state.examples
 
     def here() -> RunPosition:
         return RunPosition(epoch=fit.epoch - 1, positions=(trained,), room=room)
@@ -245,15 +247,15 @@ def _train_epoch(
         for batch in batches:
             # Not around the loop: what makes minibatches may use the network.
             with network.normalizing(task.normalizer):
-                score = network.fit_minibatch(batch)
-            total += score * len(batch)
+                score = network.train_minibatch(batch)
+            total.add(score, len(batch))
             examples += len(batch)
             trained += 1
             fit.count(fit.iteration + 1, examples, score)
             if fit.is_stopped():
                 break
             if fit.is_standstill_wanted:
-                fit.stand_still(here(), total)
+                fit.stand_still(here(), total.total)
     fit.report.loads = task.loads()
     # Only whole epochs count, as on a cluster, where a stop waits for the end.
     is_whole = not fit.is_stopped() or examples == task.facts().examples
@@ -261,9 +263,9 @@ def _train_epoch(
     check_finite(task.who, network)
     fit.report.examples += examples
     if is_whole:
-        fit.end_epoch(examples, total / examples, 0)
+        fit.end_epoch(examples, total.total / examples, 0)
     else:
-        fit.stand_still(here(), total)
+        fit.stand_still(here(), total.total)
 
 
 def _each(batches: Iterable[Batch]) -> Generator[Batch, None, None]:

@@ -6,13 +6,14 @@ one hold one family each.
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.dialects import Quirks
 from daskdl.errors import OptionError, ShapeError
+from daskdl.kernels.dispatch import is_on_device
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.losses import AnyLoss, label_columns, loss_name
@@ -128,8 +129,8 @@ class LossFunction(ABC):
 
         Returns
         -------
-        score : float
-            With most losses the sum of :meth:`score_examples`.
+        score : float, or ndarray of CuPy of shape ()
+            With most losses the sum of :meth:`score_examples`. It stays on a device.
 
         Raises
         ------
@@ -137,7 +138,7 @@ class LossFunction(ABC):
             As :meth:`score_examples`.
         """
         rows = self.score_examples(labels, preout, activation, mask, output=output)
-        return float(rows.sum())
+        return left_there(rows.sum())
 
     def gradient(
         self,
@@ -247,6 +248,11 @@ class LossFunction(ABC):
         """Multiply the columns of `values` by the weights, in place."""
         if self._weights is not None:
             values *= array_namespace(values).asarray(self._weights, values.dtype)
+
+
+def left_there(total: Any) -> float:
+    """Return a number of NumPy as one of Python, and one of a device as it is there."""
+    return total if is_on_device(total) else float(total)
 
 
 def drop(values: FloatArray, factor: FloatArray) -> None:

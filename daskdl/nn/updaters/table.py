@@ -63,6 +63,11 @@ KINDS: dict[type[Updater], Kind] = {
 }
 
 
+def is_known(updater: Updater) -> bool:
+    """Return whether an updater is one of these, and none that a user defined."""
+    return type(updater) in KINDS
+
+
 def rule_of(updater: Updater, context: UpdateContext) -> Rule:
     """Return the rule that turns gradients into updates in this iteration."""
     if isinstance(updater, UpdaterDefinition):
