@@ -196,7 +196,10 @@ def compiled(source, name):
     stem = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     target = folder / f"{stem}.so"
     if not target.exists():
-        code, made = folder / f"{stem}-{os.getpid()}.cpp", folder / f"{stem}-{os.getpid()}.so"
+        code, made = (
+            folder / f"{stem}-{os.getpid()}.cpp",
+            folder / f"{stem}-{os.getpid()}.so",
+        )
         code.write_text(text)
         options = ["-O1", "-std=c++17", "-w", "-shared", "-fPIC", "-mfma"]
         subprocess.run(["g++", *options, code, "-o", made], check=True)
