@@ -4,7 +4,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.normalization import cpu
+from daskdl.kernels.normalization import cpu, gpu
 from daskdl.kernels.normalization.cpu import Exchange
 
 
@@ -55,6 +55,10 @@ def batch_norm_forward(
             _join_moments(exchange, len(x), mean, variance)
         cpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
         return out
+    if exchange is None and gpu.takes(x, mean, variance, out, gamma, beta):
+        gpu.moments(x, mean, variance)
+        gpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
+        return out
     xp = array_namespace(x)
     xp.mean(x, axis=0, out=mean)
     xp.subtract(x, mean, out=out)
@@ -97,6 +101,9 @@ def batch_norm_inference(
     """
     if is_compiled_for(x, mean, variance, out) and x.size:
         cpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
+        return out
+    if gpu.takes(x, mean, variance, out, gamma, beta):
+        gpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
         return out
     xp = array_namespace(x)
     xp.subtract(x, mean, out=out)
@@ -145,6 +152,9 @@ def batch_norm_backward(
     if is_compiled_for(*arrays) and x.size:
         cpu.batch_norm_backward(*arrays, gamma, eps, rectified_beta, exchange)
         return grad_x
+    if exchange is None and gpu.takes(*arrays, gamma, rectified_beta):
+        gpu.batch_norm_backward(*arrays, gamma, eps, rectified_beta)
+        return grad_x
     xp = array_namespace(grad_out)
     if rectified_beta is not None:
         xp.subtract(x, mean, out=grad_x)
@@ -192,6 +202,9 @@ def batch_norm_inference_backward(
     arrays = (grad_out, x, mean, variance, grad_gamma, grad_beta, grad_x)
     if is_compiled_for(*arrays) and x.size:
         cpu.batch_norm_inference_backward(*arrays, gamma, eps)
+        return grad_x
+    if gpu.takes(*arrays, gamma):
+        gpu.batch_norm_backward(*arrays, gamma, eps, None, is_inference=True)
         return grad_x
     xp = array_namespace(grad_out)
     deviation = xp.sqrt(variance + eps)

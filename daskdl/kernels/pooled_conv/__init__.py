@@ -7,9 +7,10 @@ code has that of one image only, NumPy that of all images in scratch.
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.conv import convolution_backward, convolution_forward
+from daskdl.kernels.dispatch import are_rows_on_device
 from daskdl.kernels.pooled_conv import cpu
 from daskdl.kernels.pooled_conv.windows import PooledWindows
-from daskdl.kernels.pooling import max_pool_backward, max_pool_forward
+from daskdl.kernels.pooling import gpu, max_pool_backward, max_pool_forward
 from daskdl.kernels.window import Window
 
 
@@ -54,6 +55,11 @@ def pooled_convolution_forward(
     xp = array_namespace(x)
     convolved = _convolved(x, weight, windows.window, workspace)
     convolution_forward(x, weight, bias, windows.window, workspace, out=convolved)
+    if gpu.takes(convolved, out, windows.pool, winner):
+        gpu.max_pool_forward(
+            convolved, windows.pool, out, winner, rectifies=windows.rectifies
+        )
+        return out
     number = workspace.take("pooled_conv.winner", out.shape, xp.uint32)
     max_pool_forward(convolved, windows.pool, workspace, out=out, winner=number)
     xp.copyto(winner, number)
@@ -101,15 +107,8 @@ def pooled_convolution_backward(
         forward_pass = (x, weight, windows, workspace, output, winner)
         cpu.backward(grad_out, *forward_pass, grad_weight, grad_bias, grad_x)
         return grad_x
-    xp = array_namespace(x)
-    grad = workspace.take("pooled_conv.grad", output.shape, output.dtype)
-    xp.copyto(grad, grad_out)
-    if windows.rectifies:
-        xp.multiply(grad, output > 0, out=grad)
-    number = workspace.take("pooled_conv.winner", output.shape, xp.uint32)
-    xp.copyto(number, winner, casting="unsafe")
     convolved = _convolved(x, weight, windows.window, workspace)
-    max_pool_backward(grad, number, windows.pool, workspace, grad_x=convolved)
+    _pool_backward(grad_out, output, winner, windows, workspace, convolved)
     convolution_backward(
         convolved,
         x,
@@ -121,6 +120,30 @@ def pooled_convolution_backward(
         grad_x=grad_x,
     )
     return grad_x
+
+
+def _pool_backward(
+    grad_out: FloatArray,
+    output: FloatArray,
+    winner: FloatArray,
+    windows: PooledWindows,
+    workspace: Workspace,
+    convolved: FloatArray,
+) -> None:
+    """Overwrite `convolved` with the gradient of what the maxima are of."""
+    pool, rectifies = windows.pool, windows.rectifies
+    if gpu.takes(grad_out, convolved, pool, winner) and are_rows_on_device(output):
+        rectified = output if rectifies else None
+        gpu.max_pool_backward(grad_out, winner, pool, convolved, rectified=rectified)
+        return
+    xp = array_namespace(output)
+    grad = workspace.take("pooled_conv.grad", output.shape, output.dtype)
+    xp.copyto(grad, grad_out)
+    if rectifies:
+        xp.multiply(grad, output > 0, out=grad)
+    number = workspace.take("pooled_conv.winner", output.shape, xp.uint32)
+    xp.copyto(number, winner, casting="unsafe")
+    max_pool_backward(grad, number, pool, workspace, grad_x=convolved)
 
 
 def _convolved(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.pooling import cpu
+from daskdl.kernels.pooling import cpu, gpu
 from daskdl.kernels.pooling.coverage import Divided
 from daskdl.kernels.window import Window
 
@@ -43,6 +43,9 @@ def max_pool_forward(
     """
     if is_compiled_for(x, out):
         cpu.max_pool_forward(x, window, out, winner)
+        return out
+    if gpu.takes(x, out, window, winner):
+        gpu.max_pool_forward(x, window, out, winner)
         return out
     xp = array_namespace(x)
     out.fill(-xp.inf)
@@ -92,6 +95,9 @@ def max_pool_backward(
     if is_compiled_for(grad_out, grad_x):
         cpu.max_pool_backward(grad_out, winner, window, grad_x)
         return grad_x
+    if gpu.takes(grad_out, grad_x, window, winner):
+        gpu.max_pool_backward(grad_out, winner, window, grad_x)
+        return grad_x
     xp = array_namespace(grad_out)
     won = workspace.take("pooling.better", grad_out.shape, xp.bool_)
     share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
@@ -128,6 +134,9 @@ def sum_pool_forward(x: FloatArray, window: Window, *, out: FloatArray) -> Float
     if is_compiled_for(x, out):
         cpu.mean_pool_forward(x, window, "sum", out)
         return out
+    if gpu.takes(x, out, window):
+        gpu.mean_pool_forward(x, window, "sum", out)
+        return out
     return _sums(x, window, out)
 
 
@@ -155,6 +164,9 @@ def sum_pool_backward(
     if is_compiled_for(grad_out, grad_x):
         cpu.mean_pool_backward(grad_out, window, "sum", workspace, grad_x)
         return grad_x
+    if gpu.takes(grad_out, grad_x, window):
+        gpu.mean_pool_backward(grad_out, window, "sum", grad_x)
+        return grad_x
     return _shares(grad_out, window, grad_x)
 
 
@@ -179,9 +191,12 @@ def average_pool_forward(
     out : ndarray
         The array that was given.
     """
+    kind: Divided = "kernel" if include_padding else "inside"
     if is_compiled_for(x, out):
-        kind: Divided = "kernel" if include_padding else "inside"
         cpu.mean_pool_forward(x, window, kind, out)
+        return out
+    if gpu.takes(x, out, window):
+        gpu.mean_pool_forward(x, window, kind, out)
         return out
     _sums(x, window, out)
     out /= _divisor(window, include_padding, like=out)
@@ -214,9 +229,12 @@ def average_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
+    kind: Divided = "kernel" if include_padding else "inside"
     if is_compiled_for(grad_out, grad_x):
-        kind: Divided = "kernel" if include_padding else "inside"
         cpu.mean_pool_backward(grad_out, window, kind, workspace, grad_x)
+        return grad_x
+    if gpu.takes(grad_out, grad_x, window):
+        gpu.mean_pool_backward(grad_out, window, kind, grad_x)
         return grad_x
     xp = array_namespace(grad_out)
     share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
