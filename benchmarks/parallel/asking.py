@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,8 @@ def asked(
     seconds : float
         How long.
     per_s : float, optional
-        How often all threads together ask; as often as they get answers if not given.
+        How often all threads together ask, in turn: ``seconds * per_s`` times, rounded,
+        however late they are. As often as they get answers if not given.
 
     Returns
     -------
@@ -63,19 +64,26 @@ def asked(
         it was to ask, also where it was late.
     """
     n = len(rows)
-    between_s = 0.0 if per_s is None else n / per_s
     waits_s: list[list[float]] = [[] for _ in range(n)]
     begin_s = time.perf_counter() + 0.1
 
+    def moments_s(number: int) -> Iterator[float]:
+        if per_s is None:
+            now_s = begin_s
+            while now_s < begin_s + seconds:
+                yield now_s
+                now_s = time.perf_counter()
+            return
+        # Counted beforehand: sums of a clock's seconds round to one more now and then.
+        for ask in range(number, round(seconds * per_s), n):
+            yield begin_s + ask / per_s
+
     def client(number: int) -> None:
         row = rows[number : number + 1]
-        due_s = begin_s + between_s * number / n
-        while due_s < begin_s + seconds:
+        for due_s in moments_s(number):
             time.sleep(max(0.0, due_s - time.perf_counter()))
             ask(row)
-            now_s = time.perf_counter()
-            waits_s[number].append(now_s - due_s)
-            due_s = due_s + between_s if between_s else now_s
+            waits_s[number].append(time.perf_counter() - due_s)
 
     threads = [threading.Thread(target=client, args=(each,)) for each in range(n)]
     for thread in threads:

@@ -23,13 +23,16 @@ DEPLOY = ROOT / "examples" / "deploy"
 pytestmark = pytest.mark.timeout(300)
 MARK = "DASKDL_TEST_OF_DEPLOYMENT"
 PROGRAMS = Path(sys.executable).parent
-# A job is a process group here, and its number that of the group.
+# A job is a process group here, and its number that of the group. Its script is read
+# before sbatch ends, as SLURM does: dask-jobqueue deletes it then.
 SBATCH = f"""#!{sys.executable}
 import os, subprocess, sys
 folder = os.environ["{MARK}"]
+with open(sys.argv[1]) as file:
+    script = file.read()
 with open(folder + "/jobs.log", "a") as log:
     job = subprocess.Popen(
-        ["bash", sys.argv[1]],
+        ["bash", "-c", script],
         stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
     )
 with open(folder + "/jobs", "a") as jobs:
@@ -44,12 +47,16 @@ for job in sys.argv[1:]:
 """
 
 
-def run(words: list[Any], environment: dict[str, str]) -> str:
-    """Run a command to its good end, and return what it wrote."""
+def run(words: list[Any], environment: dict[str, str], log: Path | None = None) -> str:
+    """Run a command to its good end, and return what it wrote.
+
+    A failure shows the log, too: what the processes of others wrote.
+    """
     done = subprocess.run(
         words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    logged = log.read_text() if log is not None and log.exists() else ""
+    assert done.returncode == 0, done.stdout + done.stderr + logged
     return done.stdout
 
 
@@ -64,7 +71,8 @@ def test_workers_that_slurm_starts_train_and_are_canceled(tmp_path: Path) -> Non
         "HOME": str(tmp_path),
         MARK: str(tmp_path),
     }
-    told = run([sys.executable, DEPLOY / "on_slurm.py"], environment)
+    log = tmp_path / "jobs.log"
+    told = run([sys.executable, DEPLOY / "on_slurm.py"], environment, log)
     (accuracy,) = re.findall(r"Accuracy: +([\d.]+)", told)
     assert float(accuracy) > 0.95
     # Two that were asked for, and at least one for a fit that wants three.
