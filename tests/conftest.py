@@ -23,6 +23,10 @@ settings.load_profile("daskdl")
 
 # The folder below tests/ gives the marker, so that no test can forget it.
 MARKED_FOLDERS = frozenset({"dl4j", "golden", "integration", "spark", "hdfs", "gpu"})
+# Where processes start one after another, beside those of other rows: on a busy machine
+# such a test took 55 s of the 60 s of all others. What hangs is told a bit later.
+PATIENT_FOLDERS = frozenset({"integration", "spark", "hdfs"})
+PATIENCE_S = 300
 REQUIRED = pytest.StashKey[frozenset[str]]()
 
 
@@ -50,6 +54,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(HERE).parts[0]
         if folder in MARKED_FOLDERS:
             item.add_marker(folder)
+        if folder in PATIENT_FOLDERS and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(PATIENCE_S))
 
 
 @pytest.hookimpl(wrapper=True)

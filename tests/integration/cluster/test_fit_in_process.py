@@ -51,7 +51,8 @@ MASTERS = {
     ),
 }
 CENTRES = np.random.default_rng(7).normal(0, 2.0, (3, 8))
-LEFT_WITHIN_S = 5
+# Less than the start_timeout_s of MASTERS: then members give up by themselves.
+LEFT_WITHIN_S = 15
 RETURNS_WITHIN_S = 2.0
 
 

@@ -119,8 +119,16 @@ def test_what_waits_is_joined_up_to_the_limit(mode, wanted, gate):
     assert gate.threads == {"daskdl inference"}
 
 
+def queues(inference):
+    return [one._queue for one in inference._by_process.values()]
+
+
 def n_waiting(inference):
-    return sum(len(one._queue._waiting) for one in inference._by_process.values())
+    return sum(len(queue._waiting) for queue in queues(inference))
+
+
+def n_without_room(inference):
+    return sum(queue._n_without_room for queue in queues(inference))
 
 
 def test_inplace_computes_in_the_thread_of_the_caller(gate):
@@ -136,8 +144,7 @@ def test_a_full_queue_lets_callers_wait(gate):
         asked = [pool.submit(inference.output, np.zeros((1, 4)))]
         wait_until(lambda: gate.rows)
         asked += [pool.submit(inference.output, np.zeros((1, 4))) for _ in range(5)]
-        wait_until(lambda: n_waiting(inference) == 2)
-        time.sleep(0.02)
+        wait_until(lambda: n_without_room(inference) == 3)
         assert n_waiting(inference) == 2
         gate.set()
         assert [len(future.result()) for future in asked] == [1] * 6
@@ -276,11 +283,10 @@ def test_who_waits_for_room_at_the_close_is_answered(gate):
         asked = [pool.submit(inference.output, np.zeros((1, 4)))]
         wait_until(lambda: gate.rows)
         asked += [pool.submit(inference.output, np.zeros((1, 4))) for _ in range(2)]
-        wait_until(lambda: n_waiting(inference) == 1)
-        time.sleep(0.02)
+        wait_until(lambda: n_without_room(inference) == 1)
         closing = threading.Thread(target=inference.close)
         closing.start()
-        time.sleep(0.02)
+        wait_until(lambda: all(queue._is_closed for queue in queues(inference)))
         gate.set()
         assert [future.exception() for future in asked] == [None, None, None]
         closing.join()

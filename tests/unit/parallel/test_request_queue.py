@@ -65,11 +65,16 @@ def test_who_takes_waits_for_a_request():
     assert found == [request]
 
 
+def wait_until_one_has_no_room(queue):
+    while not queue._n_without_room:
+        time.sleep(0.001)
+
+
 def test_who_brings_too_many_waits_for_room():
     queue = queue_of("a1", limit=1)
     thread = threading.Thread(target=queue.put, args=(Made("b"),))
     thread.start()
-    time.sleep(0.02)
+    wait_until_one_has_no_room(queue)
     assert taken(queue, 4, 2) == ["a1", "b1"]
     thread.join()
 
@@ -90,7 +95,7 @@ def test_who_waits_for_room_at_the_close_is_still_taken():
     queue, found = queue_of("a1", limit=1), []
     thread = threading.Thread(target=lambda: found.append(queue.put(Made("b"))))
     thread.start()
-    time.sleep(0.02)
+    wait_until_one_has_no_room(queue)
     queue.close()
     assert taken(queue, 4, 3) == ["a1", "b1", ""]
     thread.join()
