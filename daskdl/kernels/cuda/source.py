@@ -10,6 +10,9 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 THREADS = 256
 """Of a block, where nothing speaks for another number."""
 
+# More than that a kernel must be allowed to ask for.
+_SHARED_BYTES = 48 << 10
+
 _C_NAMES = {"float32": "float", "float64": "double"}
 
 
@@ -23,11 +26,15 @@ class CudaKernel:
     source : str
         In which ``real`` is the type of the floating-point arrays. Integers are
         ``int``, and what may be missing is a pointer that is 0.
+    is_cooperative : bool
+        Whether its blocks wait for each other: then a launch runs them all at the same
+        time, or fails.
     """
 
-    def __init__(self, name: str, source: str) -> None:
+    def __init__(self, name: str, source: str, *, is_cooperative: bool = False) -> None:
         self._name = name
         self._source = source
+        self._is_cooperative = is_cooperative
 
     def __call__(
         self, blocks: int, threads: int, first: FloatArray, *args: Any, shared: int = 0
@@ -49,7 +56,11 @@ class CudaKernel:
             return
         real = first.dtype.type
         handed = [first, *(_handed(value, real) for value in args)]
-        kernel = _compiled(array_namespace(first), self._source, self._name, real)
+        kernel = _compiled(
+            array_namespace(first), self._source, self._name, real, self._is_cooperative
+        )
+        if shared > _SHARED_BYTES:
+            kernel.max_dynamic_shared_size_bytes = shared
         kernel((blocks,), (threads,), handed, shared_mem=shared)
 
 
@@ -59,9 +70,13 @@ def blocks_for(n: int, threads: int = THREADS) -> int:
 
 
 @functools.cache
-def _compiled(cupy: Any, source: str, name: str, real: type) -> Any:
+def _compiled(
+    cupy: Any, source: str, name: str, real: type, is_cooperative: bool
+) -> Any:
     c_name = _C_NAMES[np.dtype(real).name]
-    return cupy.RawKernel(f"typedef {c_name} real;\n{source}", name)
+    text = f"typedef {c_name} real;\n{source}"
+    # CuPy launches so what it calls cooperative groups, whether used or not.
+    return cupy.RawKernel(text, name, enable_cooperative_groups=is_cooperative)
 
 
 def _handed(value: Any, real: Any) -> Any:

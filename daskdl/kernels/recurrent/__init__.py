@@ -2,7 +2,9 @@
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.recurrent import cpu, peephole
+from daskdl.kernels.products import matmul
+from daskdl.kernels.recurrent import cpu, gpu, peephole
+from daskdl.kernels.recurrent.sums import as_rows, sum_weight_gradients
 from daskdl.kernels.recurrent.trace import ActivationPair, LstmTrace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 
@@ -73,17 +75,20 @@ def lstm_forward(
     if cpu.is_plain(weights, activation, gate_activation, trace):
         cpu.lstm_forward(x, weights, trace, workspace, out, mask, state)
         return out
+    functions = (activation, gate_activation)
+    if gpu.takes(weights, *functions, trace, x, out, mask, state):
+        gpu.lstm_forward(x, weights, trace, workspace, out, mask, state)
+        return out
     xp = array_namespace(x)
     xp.copyto(trace.x, x.transpose(1, 0, 2))
-    xp.matmul(_rows(trace.x), weights.weight, out=_rows(trace.preout))
+    matmul(as_rows(trace.x), weights.weight, out=as_rows(trace.preout))
     xp.add(trace.preout, weights.bias, out=trace.preout)
     product = workspace.take("lstm.product", trace.preout.shape[1:], x.dtype)
     hidden, cell = (None, None) if state is None else (state.hidden, state.cell)
     for step in range(x.shape[1]):
         if hidden is not None:
-            trace.preout[step] += xp.matmul(
-                hidden, weights.recurrent_weight, out=product
-            )
+            matmul(hidden, weights.recurrent_weight, out=product)
+            trace.preout[step] += product
         _step_forward(
             step,
             cell,
@@ -157,6 +162,11 @@ def lstm_backward(
             grad_out, weights, trace, workspace, gradients, grad_x, mask, state
         )
         return grad_x
+    functions = (activation, gate_activation)
+    if gpu.takes(weights, *functions, trace, grad_out, grad_x, mask, state):
+        given = (gradients, grad_x, mask, masks_gradient, state)
+        gpu.lstm_backward(grad_out, weights, trace, workspace, *given)
+        return grad_x
     xp = array_namespace(grad_out)
     n_steps = grad_out.shape[1]
     dtype = grad_out.dtype
@@ -172,7 +182,7 @@ def lstm_backward(
     cell_before = None if state is None else state.cell
     for step in reversed(range(n_steps)):
         if step + 1 < n_steps:
-            xp.matmul(grad_preout[step + 1], backwards, out=grad_hidden)
+            matmul(grad_preout[step + 1], backwards, out=grad_hidden)
             grad_hidden += grad_out[:, step]
         else:
             xp.copyto(grad_hidden, grad_out[:, step])
@@ -201,7 +211,7 @@ def lstm_backward(
     if grad_x is None:
         return None
     grad_steps = workspace.take("lstm.grad_x", trace.x.shape, dtype)
-    xp.matmul(_rows(grad_preout), weights.weight.T, out=_rows(grad_steps))
+    matmul(as_rows(grad_preout), weights.weight.T, out=as_rows(grad_steps))
     xp.copyto(grad_x, grad_steps.transpose(1, 0, 2))
     return grad_x
 
@@ -294,18 +304,9 @@ def _sum_gradients(
     state: LstmState | None,
 ) -> None:
     """Overwrite the gradients with their sums over examples and time steps."""
+    sum_weight_gradients(grad_preout, trace, gradients, state)
     xp = array_namespace(grad_preout)
-    xp.matmul(_rows(trace.x).T, _rows(grad_preout), out=gradients.weight)
-    # What was in front of the first step is not in the trace: with one step this
-    # product is empty, 0.
-    xp.matmul(
-        _rows(trace.hidden[:-1]).T,
-        _rows(grad_preout[1:]),
-        out=gradients.recurrent_weight,
-    )
-    if state is not None:
-        gradients.recurrent_weight[...] += state.hidden.T @ grad_preout[0]
-    xp.sum(_rows(grad_preout), axis=0, out=gradients.bias)
+    xp.sum(as_rows(grad_preout), axis=0, out=gradients.bias)
     if gradients.peepholes is not None:
         peephole.sum_gradients(
             grad_preout,
@@ -313,11 +314,6 @@ def _sum_gradients(
             None if state is None else state.cell,
             gradients.peepholes,
         )
-
-
-def _rows(steps: FloatArray) -> FloatArray:
-    """View (time, batch, width) as (time * batch, width)."""
-    return steps.reshape(-1, steps.shape[-1])
 
 
 def _blocks(gates: FloatArray) -> tuple[FloatArray, ...]:
