@@ -4,6 +4,7 @@ import math
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.cuda.columns import sum_rows, takes_rows
 
 
 def sum_over_positions(
@@ -25,6 +26,8 @@ def sum_over_positions(
     out : ndarray
         The array that was given.
     """
+    if takes_rows(grad, out):
+        return sum_rows(grad.reshape(-1, grad.shape[-1]), out=out)
     xp = array_namespace(grad)
     rows = grad.reshape(grad.shape[0], math.prod(grad.shape[1:]))
     of_positions = workspace.take("sums.positions", rows.shape[1:], rows.dtype)

@@ -5,7 +5,7 @@ argument itself; anything else that shares memory with it is not allowed.
 """
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.kernels.activation import cpu
+from daskdl.kernels.activation import cpu, gpu
 from daskdl.kernels.dispatch import is_compiled_for
 
 
@@ -25,6 +25,9 @@ def relu_backward(
     """
     if is_compiled_for(grad_out, output, out):
         cpu.relu_backward(*cpu.flat(grad_out, output, out=out))
+        return out
+    if gpu.takes(grad_out, output, out):
+        gpu.relu_backward(grad_out, output, out)
         return out
     xp = array_namespace(output)
     is_above = xp.greater(output, 0, out=_scratch(grad_out, out))
@@ -46,6 +49,9 @@ def leaky_relu(x: FloatArray, alpha: float, *, out: FloatArray) -> FloatArray:
     """
     if is_compiled_for(x, out):
         cpu.leaky_relu(*cpu.flat(x, out=out), x.dtype.type(alpha))
+        return out
+    if gpu.takes(x, out):
+        gpu.leaky_relu(x, alpha, out)
         return out
     xp = array_namespace(x)
     choose = xp.maximum if alpha <= 1 else xp.minimum
@@ -73,6 +79,9 @@ def leaky_relu_backward(
         slope = grad_out.dtype.type(alpha)
         cpu.leaky_relu_backward(*cpu.flat(grad_out, sign, out=out), slope)
         return out
+    if gpu.takes(grad_out, sign, out):
+        gpu.leaky_relu_backward(grad_out, sign, alpha, out)
+        return out
     xp = array_namespace(sign)
     one, slope = xp.asarray(1, sign.dtype), xp.asarray(alpha, sign.dtype)
     xp.multiply(grad_out, xp.where(sign >= 0, one, slope), out=out)
@@ -95,6 +104,9 @@ def sigmoid_backward(
     if is_compiled_for(grad_out, output, out):
         cpu.sigmoid_backward(*cpu.flat(grad_out, output, out=out))
         return out
+    if gpu.takes(grad_out, output, out):
+        gpu.sigmoid_backward(grad_out, output, out)
+        return out
     xp = array_namespace(output)
     slope = xp.subtract(1, output, out=_scratch(grad_out, out))
     slope *= output
@@ -115,6 +127,9 @@ def tanh_backward(
     if is_compiled_for(grad_out, output, out):
         cpu.tanh_backward(*cpu.flat(grad_out, output, out=out))
         return out
+    if gpu.takes(grad_out, output, out):
+        gpu.tanh_backward(grad_out, output, out)
+        return out
     xp = array_namespace(output)
     slope = xp.multiply(output, output, out=_scratch(grad_out, out))
     xp.subtract(1, slope, out=slope)
@@ -134,6 +149,9 @@ def softmax(x: FloatArray, *, out: FloatArray) -> FloatArray:
     """
     if is_compiled_for(x, out) and x.size:
         cpu.softmax(x, out)
+        return out
+    if gpu.takes(x, out):
+        gpu.softmax(x, out)
         return out
     xp = array_namespace(x)
     xp.subtract(x, xp.max(x, axis=-1, keepdims=True), out=out)
@@ -157,6 +175,9 @@ def softmax_backward(
     """
     if is_compiled_for(grad_out, output, out) and out.size:
         cpu.softmax_backward(grad_out, output, out)
+        return out
+    if gpu.takes(grad_out, output, out):
+        gpu.softmax_backward(grad_out, output, out)
         return out
     xp = array_namespace(output)
     products = xp.multiply(grad_out, output, out=_scratch(grad_out, out))

@@ -1,7 +1,7 @@
 """The cross entropy of rows of probabilities, and its gradient in a softmax."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.kernels.cross_entropy import cpu
+from daskdl.kernels.cross_entropy import cpu, gpu
 from daskdl.kernels.dispatch import is_compiled_for
 
 
@@ -29,6 +29,8 @@ def cross_entropy_rows(
     """
     if is_compiled_for(labels, output):
         return cpu.cross_entropy_rows(labels, output, low, high)
+    if gpu.takes(labels, output):
+        return gpu.cross_entropy_rows(labels, output, low, high)
     xp = array_namespace(output)
     scores = xp.clip(output, low, high)
     xp.log(scores, out=scores)
@@ -53,6 +55,9 @@ def softmax_gradient(
     """
     if is_compiled_for(labels, output, out):
         cpu.softmax_gradient(labels, output, out)
+        return out
+    if gpu.takes(labels, output, out):
+        gpu.softmax_gradient(labels, output, out)
         return out
     xp = array_namespace(output)
     xp.multiply(output, xp.sum(labels, axis=-1, keepdims=True), out=out)

@@ -42,7 +42,7 @@ _SUM = CudaKernel(
     GRID
     + r"""
 extern "C" __global__ void sum_columns(
-    const real* __restrict__ x, GRID_ARGUMENTS, real* __restrict__ out
+    const real* __restrict__ x, GRID_ARGUMENTS, real divisor, real* __restrict__ out
 ) {
     GRID_PLACE
     __shared__ real shared[256];
@@ -58,7 +58,8 @@ extern "C" __global__ void sum_columns(
         for (int k = 0; k < AT_ONCE; ++k) sum += values[k];
     }
     sum = sum_of_levels(sum, shared, lanes);
-    if (level == 0 && has_column) out[(long long)slab * columns + column] = sum;
+    if (level == 0 && has_column)
+        out[(long long)slab * columns + column] = sum / divisor;
 }
 """,
 )
@@ -128,6 +129,22 @@ def grid_over(rows: int, columns: int, *, most: int = AT_A_TIME) -> Grid:
     return Grid(lanes, groups, -(-rows // slab_rows), slab_rows, rows, columns)
 
 
+def grid_over_each(n: int, rows: int, columns: int) -> Grid:
+    """Share `n` matrices, one after another, among blocks: each is a slab.
+
+    Parameters
+    ----------
+    n, rows, columns : int
+        At least 1.
+
+    Returns
+    -------
+    Grid
+    """
+    side = grid_over(rows, columns, most=1)
+    return side._replace(slabs=n, slab_rows=rows, rows=n * rows)
+
+
 def takes_rows(first: FloatArray, *others: FloatArray) -> bool:
     """Return whether kernels over a :class:`Grid` take matrices of any shape.
 
@@ -136,7 +153,7 @@ def takes_rows(first: FloatArray, *others: FloatArray) -> bool:
     """
     if not are_rows_on_device(first, *others):
         return False
-    return 0 < first.size and len(first) < _MOST_ROWS
+    return first.size > 0 and first.size // first.shape[-1] < _MOST_ROWS
 
 
 def sum_rows(x: FloatArray, *, out: FloatArray) -> FloatArray:
@@ -156,10 +173,32 @@ def sum_rows(x: FloatArray, *, out: FloatArray) -> FloatArray:
     """
     grid = grid_over(*x.shape)
     if grid.slabs == 1:
-        _SUM(grid.blocks, THREADS, x, *grid.arguments, out)
+        _SUM(grid.blocks, THREADS, x, *grid.arguments, 1.0, out)
         return out
     partial: Any = array_namespace(x).empty((grid.slabs, x.shape[1]), x.dtype)
-    _SUM(grid.blocks, THREADS, x, *grid.arguments, partial)
+    _SUM(grid.blocks, THREADS, x, *grid.arguments, 1.0, partial)
     last = grid_over(*partial.shape, most=1)
-    _SUM(last.blocks, THREADS, partial, *last.arguments, out)
+    _SUM(last.blocks, THREADS, partial, *last.arguments, 1.0, out)
+    return out
+
+
+def sum_rows_of_each(x: FloatArray, divisor: float, *, out: FloatArray) -> FloatArray:
+    """Compute the sum of the rows of several matrices, and divide it.
+
+    Parameters
+    ----------
+    x : ndarray of CuPy of shape (matrices, rows, n)
+        That :func:`takes_rows` holds for. Not changed.
+    divisor : float
+        Of every sum.
+    out : ndarray of shape (matrices, n), same dtype
+        C-contiguous. Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+    """
+    grid = grid_over_each(*x.shape)
+    _SUM(grid.blocks, THREADS, x, *grid.arguments, float(divisor), out)
     return out

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.global_pooling import cpu
+from daskdl.kernels.global_pooling import cpu, gpu
 
 SumKind = Literal["sum", "avg", "pnorm"]
 
@@ -42,6 +42,9 @@ def global_max_forward(
     """
     if _is_compiled_for(x, mask, out):
         cpu.max_forward(x, mask, out, winner)
+        return out
+    if gpu.takes(x, mask, out, winner):
+        gpu.max_forward(x, out, winner)
         return out
     xp = array_namespace(x)
     if mask is None:
@@ -83,6 +86,9 @@ def global_max_backward(
     """
     if _is_compiled_for(grad_out, mask, grad_x):
         cpu.max_backward(grad_out, winner, mask, grad_x)
+        return grad_x
+    if gpu.takes(grad_x, mask, grad_out, winner):
+        gpu.max_backward(grad_out, winner, grad_x)
         return grad_x
     xp = array_namespace(grad_out)
     batch, channels = grad_out.shape
@@ -129,6 +135,9 @@ def global_sum_forward(
     """
     if kind != "pnorm" and _is_compiled_for(x, mask, out):
         cpu.mean_forward(x, mask, cpu.divisors(x, kind, mask), out)
+        return out
+    if kind != "pnorm" and gpu.takes(x, mask, out):
+        gpu.mean_forward(x, x.shape[1] if kind == "avg" else 1, out)
         return out
     xp = array_namespace(x)
     terms = x
@@ -178,6 +187,9 @@ def global_sum_backward(
     """
     if kind != "pnorm" and _is_compiled_for(grad_out, mask, grad_x):
         cpu.mean_backward(grad_out, mask, cpu.divisors(x, kind, mask), grad_x)
+        return grad_x
+    if kind != "pnorm" and gpu.takes(grad_x, mask, grad_out):
+        gpu.mean_backward(grad_out, x.shape[1] if kind == "avg" else 1, grad_x)
         return grad_x
     xp = array_namespace(grad_out)
     if kind == "avg":

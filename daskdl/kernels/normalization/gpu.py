@@ -36,7 +36,7 @@ _Scale = FloatArray | float
 
 
 def takes(*arrays: FloatArray | float | None) -> bool:
-    """Return whether the functions here take these; rows come first."""
+    """Return whether the functions here take arrays of any shape, or numbers."""
     first, *others = (a for a in arrays if a is not None and not _is_number(a))
     return takes_rows(first, *others)  # type: ignore[arg-type]
 
@@ -90,7 +90,7 @@ def batch_norm_backward(
     *,
     is_inference: bool = False,
 ) -> None:
-    """Overwrite the gradients as :func:`..batch_norm_backward` says.
+    """Overwrite the gradients as :func:`..batch_norm_backward` says, shapes included.
 
     Or as its sibling of inference says, whose statistics have no gradient.
     """

@@ -123,7 +123,7 @@ def max_pool_backward(
 def mean_pool_forward(
     x: FloatArray, window: Window, kind: Divided, out: FloatArray
 ) -> None:
-    """Overwrite `out` with sums of windows, or with what those divide to."""
+    """Overwrite `out`, of shape (batch, *window.out, channels), with sums or means."""
     places, lanes = out.size // out.shape[-1], _lanes(out.shape[-1])
     _MEAN_FORWARD(
         blocks_for(places, THREADS // lanes),
@@ -135,7 +135,7 @@ def mean_pool_forward(
 def mean_pool_backward(
     grad_out: FloatArray, window: Window, kind: Divided, grad_x: FloatArray
 ) -> None:
-    """Overwrite `grad_x` with the gradient of :func:`mean_pool_forward`."""
+    """Overwrite `grad_x`, of shape (batch, *axes, channels), with the gradient."""
     places, lanes = grad_x.size // grad_x.shape[-1], _lanes(grad_x.shape[-1])
     _MEAN_BACKWARD(
         blocks_for(places, THREADS // lanes),

@@ -33,7 +33,9 @@ struct Cells { int start, from, to; };
 __device__ Cells cells_of(Axis axis, int window) {
     Cells cells;
     cells.start = window * axis.stride - axis.before;
-    cells.from = cells.start >= 0 ? 0 : (axis.dilation - 1 - cells.start) / axis.dilation;
+    cells.from = 0;
+    if (cells.start < 0)
+        cells.from = (axis.dilation - 1 - cells.start) / axis.dilation;
     const int room = axis.size - cells.start;
     const int to = room > 0 ? (room - 1) / axis.dilation + 1 : 0;
     cells.to = to < axis.kernel ? to : axis.kernel;

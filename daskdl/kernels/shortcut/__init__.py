@@ -1,6 +1,7 @@
 """Where a shortcut meets the block it goes around: a sum and its rectifier at once."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.activation import gpu
 from daskdl.kernels.dispatch import is_compiled_for
 from daskdl.kernels.shortcut import cpu
 
@@ -30,6 +31,9 @@ def add_relu(first: FloatArray, second: FloatArray, *, out: FloatArray) -> Float
     of_one_shape = first.shape == second.shape == out.shape
     if of_one_shape and is_compiled_for(first, second, out):
         cpu.add_relu(first.reshape(-1), second.reshape(-1), out.reshape(-1))
+        return out
+    if of_one_shape and gpu.takes(first, second, out):
+        gpu.add_relu(first, second, out)
         return out
     xp = array_namespace(out)
     xp.add(first, second, out=out)
