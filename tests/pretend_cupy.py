@@ -6,6 +6,7 @@ refuse what CuPy computes wrongly without a word: an output that overlaps an inp
 """
 
 import itertools
+import sys
 import types
 from typing import ClassVar
 
@@ -206,3 +207,28 @@ class Namespace(types.SimpleNamespace):
 for _name in NAMES - {"lib"}:
     _is_plain = isinstance(getattr(np, _name), type | float) or _name == "finfo"
     setattr(Namespace, _name, getattr(np, _name) if _is_plain else wrapped(_name))
+
+
+# In a file, so that processes that we spawn, which get our path, find it as well.
+MODULE = """\
+import sys
+
+from tests.pretend_cupy import Namespace
+
+sys.modules["cupy"] = Namespace
+"""
+
+
+def as_module(monkeypatch, folder):
+    """Let ``import cupy`` give the stand-in, here and in workers that start.
+
+    Parameters
+    ----------
+    monkeypatch : pytest.MonkeyPatch
+    folder : Path
+        For a file; on the path until the test ends.
+    """
+    (folder / "cupy.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.delenv("DASKDL_BACKEND_PRIORITY_GPU", raising=False)

@@ -1,5 +1,6 @@
-"""The checks of ``daskdl doctor --gpu``: CuPy, devices, arithmetic."""
+"""The checks of ``daskdl doctor --gpu``: CuPy, Dask-CUDA, devices, arithmetic."""
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,13 @@ _GIB = 2**30
 def check_gpu() -> list[Finding]:
     """Return the findings of a GPU; checks that need a missing package are left out.
 
-    Everything is needed here: who asks wants to train on a GPU.
+    Nearly everything is needed here: who asks wants to train on a GPU.
     """
     try:
         cupy = imported_cupy()
     except MissingExtraError as error:
         return [Finding("CuPy", str(error), is_ok=False, to_do=_INSTALL)]
-    found = [_cupy(cupy)]
+    found = [_cupy(cupy), _dask_cuda()]
     try:
         count = n_devices(cupy)
     except DeviceError as error:
@@ -52,6 +53,16 @@ def _cupy(cupy: Any) -> Finding:
         if is_alone
         else f"pip uninstall {' '.join(installed)}, then {_INSTALL}",
     )
+
+
+def _dask_cuda() -> Finding:
+    """Look for what starts workers on devices; one process does without."""
+    try:
+        version = importlib.import_module("dask_cuda").__version__
+    except ImportError as error:
+        found = f"cannot be imported: {error}"
+        return Finding("Dask-CUDA", found, is_ok=False, to_do=_INSTALL, is_needed=False)
+    return Finding("Dask-CUDA", str(version))
 
 
 def _described(cupy: Any, number: int) -> str:

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.spellings import Taking
-from daskdl.nn.conf.values import Conf, Count, Positive
+from daskdl.nn.conf.values import AnySpelling, Conf, Count, Positive
 
 __all__ = ["Cluster"]
 
@@ -16,17 +16,54 @@ def _size(value: Any) -> Any:
     return str(value) if type(value) is int else value
 
 
+def _devices(value: Any) -> Any:
+    """Take a number or a list of numbers and UUIDs as well as ``0,1``."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return _size(value)
+
+
+_DEVICE = {"type": ["integer", "string"]}
 Size = Annotated[str, BeforeValidator(Taking(_size, ({"type": "integer"},)))]
+Devices = Annotated[
+    str,
+    BeforeValidator(
+        Taking(_devices, ({"type": "integer"}, {"type": "array", "items": _DEVICE}))
+    ),
+]
 
 
 class Cluster(Conf):
     """The cluster of a job: this machine, or one that runs already."""
 
+    # Not `type`, which for other values names their class.
+    kind: Annotated[
+        Annotated[Literal["local", "cuda"], AnySpelling()] | None,
+        Field(
+            alias="type",
+            description="What to start here: worker processes, if not given, or with "
+            "cuda those of Dask-CUDA, each on a CUDA device of its own.",
+        ),
+    ] = None
     workers: Annotated[
         Count | None,
         Field(
-            description="Worker processes to start here, one a core if not given; with "
-            "a scheduler, how many must be there at least."
+            description="Worker processes to start here, one a core or device if not "
+            "given; with a scheduler, how many must be there at least."
+        ),
+    ] = None
+    cuda_visible_devices: Annotated[
+        Devices | None,
+        Field(
+            description="Devices for workers of type cuda, by number or UUID: [0, 1]. "
+            "All that are visible if not given."
+        ),
+    ] = None
+    rmm_pool_size: Annotated[
+        Positive | str | None,
+        Field(
+            description="Memory of its device that each worker of type cuda has RMM "
+            "manage, e.g. 8 GiB, or 0.8 of all. CuPy's own pool if not given."
         ),
     ] = None
     memory_limit: Annotated[
@@ -68,7 +105,7 @@ class Cluster(Conf):
     def _check_resources(self) -> "Cluster":
         if self.resources and self.scheduler is None:
             raise PathError(
-                "goes with a scheduler only: workers started here offer none.",
+                "goes with a scheduler only: of workers started here all train.",
                 "resources",
             )
         return self

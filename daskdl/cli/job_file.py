@@ -21,6 +21,17 @@ from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 __all__ = ["job_text", "load_job"]
 
 _MOST_BYTES = 16 << 20
+# What a cluster says of workers that it starts.
+_STARTED_HERE = frozenset(
+    [
+        "type",
+        "cuda_visible_devices",
+        "rmm_pool_size",
+        "memory_limit",
+        "dashboard",
+        "security",
+    ]
+)
 
 
 def load_job(
@@ -122,9 +133,5 @@ def _default_output(path: str) -> str:
 def _on_scheduler(cluster: Any, scheduler: str) -> Any:
     if not isinstance(cluster, Mapping):
         return {"scheduler": scheduler} if cluster is None else cluster
-    kept = {
-        key: value
-        for key, value in cluster.items()
-        if key not in ("memory_limit", "dashboard", "security")
-    }
+    kept = {key: value for key, value in cluster.items() if key not in _STARTED_HERE}
     return {**kept, "scheduler": scheduler}

@@ -74,7 +74,7 @@ def run_job(
 
     Raises
     ------
-    OptionError, DataError, ShapeError, OutputExistsError
+    OptionError, DataError, ShapeError, OutputExistsError, DeviceError
         Before a worker starts, as far as that can be known then.
     """
     directory = RunDirectory(
@@ -88,13 +88,15 @@ def run_job(
         return RunMetrics(model=directory.path(MODEL), wall_s=round(wall_s, 3))
     network = job_network(job, view.note)
     cluster = checked_cluster(job, network)
+    cluster.check_here()
     data = open_job_data(network, job.data)
     validation = _validation(network, job, data.get("validation"))
     results: Results | None = None
     try:
         directory.make()
         directory.write(JOB, job_text(job))
-        view.note(starting(cluster.scheduler, cluster.workers))
+        has_devices = cluster.type == "cuda"
+        view.note(starting(cluster.scheduler, cluster.workers, has_devices=has_devices))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
             _train(
@@ -181,7 +183,8 @@ def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:
 def cluster_options(cluster: Cluster) -> ClusterOptions:
     """Return the options for :func:`daskdl.cluster.connect.connect`."""
     # Resources are a matter of each fit.
-    return ClusterOptions(**cluster.model_dump(exclude={"resources"}))
+    options = cluster.model_dump(by_alias=True, exclude={"resources"})
+    return ClusterOptions(**options)
 
 
 def _front_end(client: Client, network: Network[Any], job: Job) -> Any:

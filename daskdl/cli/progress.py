@@ -203,12 +203,15 @@ class EventLines:
         return f"epoch {epoch}/{self._started.epochs}" if self._started else ""
 
 
-def starting(scheduler: str | None, workers: int | None) -> str:
+def starting(
+    scheduler: str | None, workers: int | None, *, has_devices: bool = False
+) -> str:
     """Return a line on the cluster that a command is about to start, or to join."""
     if scheduler is not None:
         return f"connecting to {scheduler}"
     which = "workers" if workers is None else count(workers, "worker")
-    return f"starting {which} on this machine"
+    where = "CUDA devices of this machine" if has_devices else "this machine"
+    return f"starting {which} on {where}"
 
 
 def count(number: int, noun: str) -> str:

@@ -95,7 +95,9 @@ def command(
             output = place_of_run(resume)
             job_path = job_path or job_of_run(output)
         job = load_job(str(job_path), overrides, scheduler=scheduler, output=output)
-        with processes_ready(job.cluster.scheduler, job.cluster.workers):
+        # Dask-CUDA knows how many there will be, and prepares each for its device.
+        n_ready = 0 if job.cluster.kind == "cuda" else job.cluster.workers
+        with processes_ready(job.cluster.scheduler, n_ready):
             from daskdl.cli.job_run import run_job
 
             metrics = run_job(

@@ -24,6 +24,13 @@ from distributed.versions import VersionMismatchWarning, get_versions
 
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
+from daskdl.cluster.cuda_workers import (
+    check_cuda_here,
+    check_devices,
+    check_pool_size,
+    cuda_cluster,
+    cuda_worker_config,
+)
 from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.ready_processes import ready_processes_first
 from daskdl.cluster.started_workers import (
@@ -52,9 +59,20 @@ class ClusterOptions:
     scheduler : str or None
         Address of a scheduler that runs already, ``"tcp://host:8786"``. ``None`` starts
         a cluster on this machine.
+    type : {"local", "cuda"} or None
+        What is started here: worker processes, or those of Dask-CUDA, each with a CUDA
+        device of its own, on which its networks live. ``None`` is ``"local"``. Only
+        without `scheduler`.
     workers : int or None
-        Local: how many worker processes to start, ``None`` one a core. With
-        `scheduler`: how many workers must be there at least, ``None`` one.
+        Local: how many worker processes to start, ``None`` one a core, or one a device.
+        With `scheduler`: how many workers must be there at least, ``None`` one.
+    cuda_visible_devices : str or None
+        The devices for workers of type ``"cuda"``, by number or UUID, ``"0,1"``;
+        ``None`` for all that this process sees.
+    rmm_pool_size : str, float or None
+        Memory that each worker of type ``"cuda"`` takes of its device at once, for RMM
+        to manage: ``"8 GiB"``, a number of bytes, or a part of the device's, up to 1.
+        ``None`` leaves it to CuPy's own pool. Needs the package ``rmm``.
     memory_limit : str or None
         What one local worker may use, ``"2 GiB"``; ``None`` or ``"auto"`` share the
         machine's memory among the workers. Only without `scheduler`.
@@ -78,7 +96,10 @@ class ClusterOptions:
     """
 
     scheduler: str | None = None
+    type: str | None = None
     workers: int | None = None
+    cuda_visible_devices: str | None = None
+    rmm_pool_size: str | float | None = None
     memory_limit: str | None = None
     timeout_s: float = 10.0
     start_timeout_s: float = 60.0
@@ -88,6 +109,7 @@ class ClusterOptions:
     def __post_init__(self) -> None:
         if self.security is not None:
             check_one_of("ClusterOptions", "security", self.security, ("tls", "none"))
+        self._check_devices()
         if self.workers is not None:
             check_at_least("ClusterOptions", "workers", self.workers, 1)
         check_positive("ClusterOptions", "timeout_s", self.timeout_s)
@@ -101,6 +123,12 @@ class ClusterOptions:
                 f"got {self.memory_limit!r} with scheduler {self.scheduler!r}. "
                 "Give it to the cluster's own workers."
             )
+        if self.type is not None:
+            raise OptionError(
+                "ClusterOptions: type is for a cluster that is started here, got "
+                f"{self.type!r} with scheduler {self.scheduler!r}. Start its workers "
+                "with `dask cuda worker` where they are to have GPUs."
+            )
         if self.security is not None:
             raise OptionError(
                 "ClusterOptions: security is for a cluster that is started here, got "
@@ -112,6 +140,32 @@ class ClusterOptions:
                 "ClusterOptions: dashboard is for a cluster that is started here, "
                 f"got it with scheduler {self.scheduler!r}."
             )
+
+    def _check_devices(self) -> None:
+        if self.type is not None:
+            check_one_of("ClusterOptions", "type", self.type, ("local", "cuda"))
+        for name in ("cuda_visible_devices", "rmm_pool_size"):
+            value = getattr(self, name)
+            if value is not None and self.type != "cuda":
+                raise OptionError(
+                    f"ClusterOptions: {name} is for workers of type 'cuda', got "
+                    f"{value!r} with type {self.type!r}."
+                )
+        if self.cuda_visible_devices is not None:
+            check_devices(self.cuda_visible_devices)
+        if self.rmm_pool_size is not None:
+            check_pool_size(self.rmm_pool_size)
+
+    def check_here(self) -> None:
+        """Refuse what this machine has no devices or packages for.
+
+        Raises
+        ------
+        OptionError, MissingExtraError, DeviceError
+            For type ``"cuda"`` only.
+        """
+        if self.type == "cuda":
+            check_cuda_here(self.workers, self.cuda_visible_devices, self.rmm_pool_size)
 
 
 @contextlib.contextmanager
@@ -139,6 +193,8 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
         If scheduler or workers run versions that do not go with the client's.
     ClusterError
         If too few workers come in ``start_timeout_s``.
+    OptionError, MissingExtraError, DeviceError
+        If workers of type ``"cuda"`` cannot be here.
     """
     is_local = options.scheduler is None
     opened = _local(options) if is_local else _remote(options, needs_all=needs_all)
@@ -148,29 +204,39 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
 
 @contextlib.contextmanager
 def _local(options: ClusterOptions) -> Iterator[Client]:
+    options.check_here()
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(started_worker_config()))
+        if options.type == "cuda":
+            stack.enter_context(dask.config.set(cuda_worker_config()))
         wanted = dask.config.get(_PRE_SPAWN)
         variables = [name for name, value in wanted.items() if value is not None]
         with _interrupts_held_back(), ready_processes_first(variables):
-            cluster = stack.enter_context(
-                LocalCluster(
-                    n_workers=options.workers or dask.system.CPU_COUNT,
-                    threads_per_worker=1,
-                    worker_class=LoopbackNanny,
-                    host="127.0.0.1",
-                    security=certificates("ClusterOptions", options.security),
-                    memory_limit=options.memory_limit or "auto",
-                    # Not dashboard_address=None: the port of its HTTP server would then
-                    # be 8787, with a warning when somebody else has that.
-                    dashboard_address="127.0.0.1:0",
-                    scheduler_kwargs={"dashboard": options.dashboard},
-                    # Workers that die or close are reported by the session in its own
-                    # words; Dask's log of the same would tear up the progress display.
-                    silence_logs=logging.CRITICAL,
-                )
-            )
+            cluster = stack.enter_context(_started(options))
         yield stack.enter_context(Client(cluster, set_as_default=False))
+
+
+def _started(options: ClusterOptions) -> Any:
+    """Start the cluster, which is to be closed."""
+    others = {
+        "threads_per_worker": 1,
+        "worker_class": LoopbackNanny,
+        "host": "127.0.0.1",
+        "security": certificates("ClusterOptions", options.security),
+        "memory_limit": options.memory_limit or "auto",
+        # Not dashboard_address=None: the port of its HTTP server would then be 8787,
+        # with a warning when somebody else has that.
+        "dashboard_address": "127.0.0.1:0",
+        "scheduler_kwargs": {"dashboard": options.dashboard},
+        # Workers that die or close are reported by the session in its own words; Dask's
+        # log of the same would tear up the progress display.
+        "silence_logs": logging.CRITICAL,
+    }
+    if options.type == "cuda":
+        devices, pool = options.cuda_visible_devices, options.rmm_pool_size
+        return cuda_cluster(options.workers, devices, pool, **others)
+    n_workers = options.workers or dask.system.CPU_COUNT
+    return LocalCluster(n_workers=n_workers, **others)
 
 
 @contextlib.contextmanager

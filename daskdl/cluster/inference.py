@@ -19,6 +19,7 @@ from daskdl.cluster.prediction_columns import among_all, prediction_columns
 from daskdl.cluster.series_predictions import cut_to_steps, in_data_format
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.worker_changes import WorkerChanges
+from daskdl.cluster.worker_device import network_on_worker
 from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
 from daskdl.data.scan import PartitionFacts, scan_partition
@@ -34,7 +35,7 @@ from daskdl.nn.fitting.preparation import Scan, class_axes
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.nn.tallies import ScoreTally, Tally
-from daskdl.training.state import NetworkState, network_from_state, state_of
+from daskdl.training.state import NetworkState, state_of
 
 # Enough to balance, few enough that building a network for each is cheap.
 GROUPS_PER_WORKER = 4
@@ -274,7 +275,7 @@ def columns_without_rows(
 
 def network_of(state: NetworkState) -> Network[Any]:
     """Return the network of a task, which takes one of its worker's threads."""
-    network = network_from_state(state)
+    network = network_on_worker(state)
     network.threads = 1
     return network
 

@@ -37,21 +37,16 @@ from daskdl.cluster.masters.options import (
 from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.cluster.orders import EndEpoch, Finish, Restore, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
+from daskdl.cluster.worker_device import network_on_worker
 from daskdl.cluster.workload import Workload
 from daskdl.data.plan import Minibatch
 from daskdl.data.prefetching import prefetch
 from daskdl.data.reader import MinibatchReader
-from daskdl.errors import (
-    ClusterError,
-    DeviceError,
-    DivergedError,
-    MissingExtraError,
-    OptionError,
-)
+from daskdl.errors import ClusterError, DivergedError, OptionError
 from daskdl.nn.batches import Batch
 from daskdl.nn.divergence import check_finite
 from daskdl.nn.network import Network
-from daskdl.training.state import NetworkState, network_from_state, state_of
+from daskdl.training.state import NetworkState, state_of
 
 REPORT_EVERY_S = 0.25
 # Whoever has said nothing for so long may have been stopped, and the fit have ended.
@@ -97,7 +92,7 @@ def run_member(
     # The task lasts as long as the fit. Evaluations between two epochs, and a second
     # fit, need the thread of the pool that it would hold: they would wait for ever.
     secede()
-    network = _network_here(state, address)
+    network = network_on_worker(state)
     network.restore_normalizer(spec.normalizer)
     sharing = isinstance(spec.master, SharedTrainingMaster)
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
@@ -122,14 +117,6 @@ def run_member(
         staleness=asdict(exchange.staleness),
     )
     return trained
-
-
-def _network_here(state: NetworkState, address: str) -> Network[Any]:
-    """Return the network where this worker keeps its own."""
-    try:
-        return network_from_state(state)
-    except (DeviceError, MissingExtraError) as error:
-        raise type(error)(f"Session worker at {address}: {error}") from error
 
 
 @asked_often

@@ -317,7 +317,7 @@ def test_a_worker_without_the_gpu_it_is_to_use_is_named(client, master, monkeypa
     with (
         living_on("cupy"),
         pytest.raises(
-            MissingExtraError, match=r"Session worker at inproc://.*: GPU: CuPy must be"
+            MissingExtraError, match=r"Worker at inproc://.*: GPU: CuPy must be"
         ),
     ):
         front.fit(blobs(200), batch_size=10)

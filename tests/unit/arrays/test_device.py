@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from daskdl.arrays.device import n_devices, network_namespace
+from daskdl.arrays import device
+from daskdl.arrays.device import n_devices, network_namespace, prefer_device
 from daskdl.errors import DeviceError, MissingExtraError, OptionError
 from tests.pretend_cupy import Namespace
 from tests.unit.networks.small import mlp
@@ -61,6 +62,39 @@ def test_a_network_says_that_there_is_no_device(monkeypatch, count, got):
     monkeypatch.setenv(VARIABLE, "cupy")
     with pytest.raises(DeviceError, match=f"a CUDA device must.*{got}"):
         mlp()
+
+
+@pytest.fixture
+def preferring(monkeypatch):
+    """A process that was told to prefer its device, until the test ends."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(device, "_unset", "none")
+    assert prefer_device()
+    assert not prefer_device()
+
+
+def test_a_process_that_prefers_its_device_takes_it(monkeypatch, preferring):
+    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+    assert network_namespace() is Namespace
+
+
+def test_the_environment_has_the_first_word(monkeypatch, preferring):
+    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+    monkeypatch.setenv(VARIABLE, "none")
+    assert network_namespace() is np
+
+
+@pytest.mark.parametrize("value", ["none", "cupy"])
+def test_a_preference_changes_nothing_where_the_environment_says_it(monkeypatch, value):
+    monkeypatch.setattr(device, "_unset", "none")
+    monkeypatch.setenv(VARIABLE, value)
+    assert not prefer_device()
+
+
+def test_who_prefers_what_is_not_there_is_told_the_way_out(monkeypatch, preferring):
+    monkeypatch.setitem(sys.modules, "cupy", cupy_with(lambda: 0))
+    with pytest.raises(DeviceError, match=f"or set {VARIABLE}=none to compute on"):
+        network_namespace()
 
 
 def test_devices_are_counted():

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,7 +25,7 @@ def failures(findings):
 
 
 def test_a_device_that_computes_is_described(cupy):
-    names, computes = check_gpu()[1:]
+    names, computes = check_gpu()[2:]
     assert "0: NVIDIA Pretence, 80 GiB, compute capability 9.0" in names.found
     assert "a dense layer differs by 0.0e+00" in computes.found
     assert failures(check_gpu()) == []
@@ -49,10 +50,20 @@ def test_two_of_cupy_are_a_failure(cupy, monkeypatch):
     assert first.to_do.startswith("pip uninstall cupy-cuda13x cupy-cuda12x cupy, then")
 
 
+def test_dask_cuda_is_told_and_one_process_does_without(cupy, monkeypatch):
+    stand_in = SimpleNamespace(__version__="26.10.00")
+    monkeypatch.setitem(sys.modules, "dask_cuda", stand_in)
+    assert check_gpu()[1].found == "26.10.00"
+    monkeypatch.setitem(sys.modules, "dask_cuda", None)
+    finding = check_gpu()[1]
+    assert finding.level == "warning"
+    assert "daskdl[gpu-cu13]" in finding.to_do
+
+
 def test_no_device_ends_the_checks(cupy, monkeypatch):
     monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 0)
     assert failures(check_gpu()) == ["CUDA devices"]
-    assert len(check_gpu()) == 2
+    assert len(check_gpu()) == 3
 
 
 def test_a_library_that_does_not_load_is_a_failure(cupy):

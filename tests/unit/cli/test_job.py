@@ -247,7 +247,8 @@ def test_every_option_of_a_source_can_stand_in_a_job():
 
 def test_the_cluster_has_the_options_of_connect():
     options = {field.name for field in fields(ClusterOptions)}
-    assert set(Cluster.model_fields) - {"resources"} == options
+    keys = {field.alias or name for name, field in Cluster.model_fields.items()}
+    assert keys - {"resources"} == options
 
 
 def test_resources_go_with_a_scheduler_only(job_values):
@@ -269,6 +270,24 @@ def test_a_graph_may_name_its_columns(job_values):
 def test_a_memory_limit_may_be_a_number_of_bytes(job_values):
     job_values["cluster"]["memory_limit"] = 2_000_000_000
     assert Job.model_validate(job_values).cluster.memory_limit == "2000000000"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [([0, 2], "0,2"), ("0,2", "0,2"), (1, "1"), (["MIG-a"], "MIG-a")],
+)
+def test_devices_may_be_numbers_or_uuids(job_values, said, kept):
+    job_values["cluster"] = {"type": "CUDA", "cuda_visible_devices": said}
+    options = cluster_options(Job.model_validate(job_values).cluster)
+    assert options.type == "cuda"
+    assert options.cuda_visible_devices == kept
+
+
+@pytest.mark.parametrize("size", [0.8, 8_000_000_000, "8 GiB"])
+def test_a_pool_has_a_size_or_a_part_of_the_memory(job_values, size):
+    job_values["cluster"] = {"type": "cuda", "rmm_pool_size": size}
+    options = cluster_options(Job.model_validate(job_values).cluster)
+    assert options.rmm_pool_size == size
 
 
 @pytest.mark.parametrize("model", ["old.zip", {"path": "old.zip"}])

@@ -58,9 +58,14 @@ def test_overrides_are_checked_like_the_file(job_file):
 
 
 def test_a_scheduler_replaces_what_is_for_local_workers(job_file):
-    job = load_job(
-        str(job_file), ["cluster.memory_limit=2 GiB"], scheduler="tcp://h:8786"
-    )
+    here = [
+        "cluster.memory_limit=2 GiB",
+        "cluster.type=cuda",
+        "cluster.cuda_visible_devices=[0, 1]",
+        "cluster.rmm_pool_size=0.8",
+        "cluster.security=none",
+    ]
+    job = load_job(str(job_file), here, scheduler="tcp://h:8786")
     assert job.cluster.model_dump(exclude_defaults=True) == {
         "scheduler": "tcp://h:8786",
         "workers": 1,

@@ -3,7 +3,9 @@
 import contextlib
 import errno
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import ClassVar
 
 import pyarrow.parquet as pq
@@ -22,6 +24,7 @@ from daskdl.nn.fitting.events import (
 )
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.pretend_cupy import Namespace
 
 
 class FakeFront:
@@ -175,6 +178,30 @@ def test_a_regression_has_no_accuracy(run):
         ).stdout
     )
     assert figures["accuracy"] is None
+
+
+def test_a_job_for_devices_ends_before_its_work_where_there_is_none(
+    run, out, fake_cluster, monkeypatch
+):
+    """Nor does it leave a directory."""
+    monkeypatch.delenv("DASKDL_BACKEND_PRIORITY_GPU", raising=False)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    result = run("cluster.type=cuda")
+    assert result.exit_code == 2
+    (line,) = [line for line in result.stderr.splitlines() if "CuPy" in line]
+    assert "`daskdl doctor --gpu` tells what there is" in line
+    assert fake_cluster == []
+    assert list(out.parent.glob("out*")) == []
+
+
+def test_a_job_for_devices_says_where_its_workers_start(run, fake_cluster, monkeypatch):
+    monkeypatch.delenv("DASKDL_BACKEND_PRIORITY_GPU", raising=False)
+    for name, module in {"cupy": Namespace, "dask_cuda": ModuleType("it")}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    result = run("cluster.type=cuda")
+    assert result.exit_code == 0
+    assert "starting 1 worker on CUDA devices of this machine" in result.stderr
+    assert [options.type for options in fake_cluster] == ["cuda"]
 
 
 def test_progress_goes_to_stderr(run):

@@ -160,6 +160,18 @@ SPELLINGS = {
         **job_with(**DENSE),
         "cluster": {"memory_limit": 2_000_000_000, "workers": 2},
     },
+    "devices by number": {
+        **job_with(**DENSE),
+        "cluster": {"type": "CUDA", "cuda_visible_devices": [0, 1]},
+    },
+    "one device": {
+        **job_with(**DENSE),
+        "cluster": {
+            "type": "cuda",
+            "cuda_visible_devices": 0,
+            "rmm_pool_size": "8 GiB",
+        },
+    },
     "a threshold algorithm": training_with(
         threshold_algorithm={"type": "fixed", "threshold": 0.001}
     ),

@@ -39,6 +39,29 @@ from daskdl.errors import (
             "security is for a cluster that is started here",
         ),
         ({"security": "ssl"}, "security must be one of 'none', 'tls', got 'ssl'"),
+        ({"type": "yarn"}, "type must be one of 'cuda', 'local', got 'yarn'"),
+        (
+            {"scheduler": "tcp://h:1", "type": "cuda"},
+            "type is for a cluster that is started here, got 'cuda'.*dask cuda worker",
+        ),
+        (
+            {"cuda_visible_devices": "0"},
+            "cuda_visible_devices is for workers of type 'cuda', got '0' with type N",
+        ),
+        (
+            {"type": "local", "rmm_pool_size": 0.5},
+            "rmm_pool_size is for workers of type 'cuda', got 0.5 with type 'local'",
+        ),
+        *(
+            (
+                {"type": "cuda", "cuda_visible_devices": devices},
+                f"different numbers or names of devices .* got '{devices}'",
+            )
+            for devices in ("0,0", "", "0;1", "-1", "GeForce")
+        ),
+        ({"type": "cuda", "rmm_pool_size": "most"}, "a size such as '8 GiB'.*'most'"),
+        ({"type": "cuda", "rmm_pool_size": "0.8"}, "a part of the .* got '0.8'"),
+        ({"type": "cuda", "rmm_pool_size": 0}, "rmm_pool_size must be > 0, got 0"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options, message):
