@@ -1,11 +1,14 @@
 """Dask-CUDA's own workers, with stand-ins for NVIDIA's libraries and for CuPy."""
 
+import json
 import os
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from click.testing import CliRunner
+from distributed import Client
 
+from daskdl.cli.main import main
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import SharedTrainingMaster
@@ -13,7 +16,10 @@ from daskdl.errors import DeviceError, OptionError
 
 pytest.importorskip("dask_cuda", reason="dask-cuda is not installed")
 
+from dask_cuda import LocalCUDACluster
+
 from tests import pretend_cuda
+from tests.images import JOB, write_images
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +53,7 @@ def test_each_device_has_a_worker_whose_networks_live_there(network, blobs):
         front = DaskMultiLayer(client, network(), SharedTrainingMaster())
         front.fit(blobs(600), batch_size=20, epochs=5)
         assert front.evaluate(blobs(200, seed=1)).accuracy() > 0.8
-        assert set(client.run(where_networks_live).values()) == {"tests.pretend_cupy"}
+        assert set(client.run(where_networks_live).values()) == {"cupy"}
         assert type(front.network.params) is np.ndarray
 
 
@@ -77,11 +83,10 @@ def test_more_workers_than_devices_are_refused():
 
 
 def test_a_worker_that_dask_cuda_starts_needs_no_option(network, blobs):
-    """As those of ``dask cuda worker`` do not; what all of them import tells it."""
+    """Nor do those of ``dask cuda worker``, which import the same as they start."""
     with (
-        LocalCluster(
+        LocalCUDACluster(
             n_workers=1,
-            preload=["dask_cuda.initialize"],
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             silence_logs=50,
@@ -91,7 +96,28 @@ def test_a_worker_that_dask_cuda_starts_needs_no_option(network, blobs):
         front = DaskMultiLayer(client, network(), SharedTrainingMaster())
         front.fit(blobs(100), batch_size=20)
         (lines,) = client.get_worker_logs().values()
-        assert set(client.run(where_networks_live).values()) == {"tests.pretend_cupy"}
+        assert set(client.run(where_networks_live).values()) == {"cupy"}
     told = [text for _, text in lines if "live on its CUDA device" in text]
     assert len(told) == 1
     assert "since it was started by Dask-CUDA" in told[0]
+
+
+def test_the_job_of_the_examples_trains_on_each_device(tmp_path):
+    write_images(tmp_path / "train.parquet", 64)
+    result = CliRunner().invoke(
+        main,
+        [
+            "run",
+            str(JOB),
+            f"data.train={tmp_path / 'train.parquet'}",
+            "data.test=",
+            "training.epochs=1",
+            "training.batch_size=8",
+            "--output",
+            str(tmp_path / "run"),
+            "--json",
+        ],
+    )
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout.splitlines()[-1])
+    assert (figures["workers"], figures["examples"]) == (2, 64)

@@ -55,7 +55,7 @@ def test_it_trains_and_answers_there_and_says_so_once(
     assert front.evaluate(blobs(200, seed=1)).accuracy() > 0.8
     (line,) = told(client)
     assert "since it offers the resource GPU; DASKDL_BACKEND_PRIORITY_GPU=none" in line
-    assert set(client.run(where_networks_live).values()) == {"tests.pretend_cupy"}
+    assert set(client.run(where_networks_live).values()) == {"cupy"}
 
 
 def test_the_environment_has_the_first_word(

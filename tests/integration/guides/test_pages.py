@@ -28,6 +28,8 @@ NOT_RUN = {
     "spark-submit ": "needs Spark: tests/spark/test_spark_port.py",
     "daskdl doctor --gpu": "needs a GPU: tests/gpu",
     "DASKDL_BACKEND_PRIORITY_GPU=": "needs a GPU: tests/gpu",
+    "dask cuda worker": "needs a GPU: tests/gpu",
+    "daskdl run examples/gpu": "needs a GPU: tests/integration/examples",
     "python examples/lenet": "needs Spark: tests/spark/test_lenet_example.py",
     "daskdl run examples/lenet": "needs Spark: tests/spark/test_lenet_example.py",
     "python examples/": "is run by tests/integration/examples",
@@ -45,6 +47,7 @@ NOT_RUN = {
 }
 # Blocks of Python that begin so.
 PYTHON_NOT_RUN = {
+    "with LocalCUDACluster": "needs a GPU: tests/gpu, test_cuda_cluster.py",
     "spark.read": "needs Spark: tests/spark/test_write_back.py",
     "with daskdl.spark.": "needs Spark: tests/spark/test_live.py",
     "classifier = daskdl.spark.": "needs Spark: tests/spark/test_estimators.py",
