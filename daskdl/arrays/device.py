@@ -74,9 +74,10 @@ def prefer_device() -> bool:
         preferred before.
     """
     global _unset
-    changes = asked_for() is None and _unset == "none"
+    if asked_for() is not None or _unset == "cupy":
+        return False
     _unset = "cupy"
-    return changes
+    return True
 
 
 def imported_cupy(*, instead: str | None = None) -> ModuleType:

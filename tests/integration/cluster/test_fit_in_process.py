@@ -323,8 +323,11 @@ def test_a_worker_without_the_gpu_it_is_to_use_is_named(client, master, monkeypa
         front.fit(blobs(200), batch_size=10)
 
 
-def test_workers_that_offer_a_resource_train_alone(client, cluster, master):
+def test_workers_that_offer_a_resource_train_alone(
+    client, cluster, master, monkeypatch
+):
     """A worker more, which offers one GPU and comes for this test."""
+    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_GPU", "none")
     cluster.new_spec["options"]["resources"] = {"GPU": 1}
     try:
         cluster.scale(3)

@@ -147,6 +147,8 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Any:
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
         resources={"GPU": 1},
+        # They have none.
+        env={"DASKDL_BACKEND_PRIORITY_GPU": "none"},
         silence_logs=50,
     ) as cluster:
         folder = tmp_path_factory.mktemp("guides")
