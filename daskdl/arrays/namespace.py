@@ -34,6 +34,11 @@ def array_namespace(x: Any) -> ModuleType:
     return np
 
 
+def compiles_kernels(namespace: ModuleType) -> bool:
+    """Return whether a library is CuPy on a device, and not what stands in for it."""
+    return hasattr(namespace, "RawKernel")
+
+
 def to_host(x: Any) -> FloatArray:
     """Return `x`, of any shape, as a NumPy array; no copy if it is one already."""
     if array_namespace(x) is np:

@@ -13,7 +13,7 @@ what else a kernel must know than the types of its arrays.
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray, array_namespace, compiles_kernels
 from daskdl.kernels.jit import numba_is_used
 
 _COMPILED_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
@@ -71,9 +71,8 @@ def is_on_device(first: FloatArray, *others: FloatArray) -> bool:
     """
     if type(first) is np.ndarray or first.dtype not in _COMPILED_TYPES:
         return False
-    # What only looks like CuPy compiles nothing.
     namespace = array_namespace(first)
-    if not hasattr(namespace, "RawKernel"):
+    if not compiles_kernels(namespace):
         return False
     return all(
         array_namespace(other) is namespace and other.dtype == first.dtype

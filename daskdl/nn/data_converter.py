@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_host, to_namespace
+from daskdl.arrays.namespace import (
+    FloatArray,
+    compiles_kernels,
+    to_host,
+    to_namespace,
+)
+from daskdl.arrays.uploads import Uploads
 from daskdl.data.batch_arrays import as_batch_array
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.pairs import is_rows
@@ -25,7 +31,11 @@ from daskdl.nn.batches import (
 )
 from daskdl.nn.conf.axes import border_axes
 from daskdl.nn.data_checks import DataChecks, one_hot_labels
-from daskdl.nn.data_format import from_data_format, to_data_format
+from daskdl.nn.data_format import (
+    from_data_format,
+    in_axes_of_layers,
+    to_data_format,
+)
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 
 Masks = list[FloatArray | None]
@@ -78,6 +88,7 @@ class DataConverter:
         self._labels = labels
         self._dtype = dtype
         self._namespace = namespace
+        self._uploads = Uploads(namespace) if compiles_kernels(namespace) else None
         self._steps = steps
         self.normalizer: Normalizer | None = None
 
@@ -203,7 +214,7 @@ class DataConverter:
         features, masks = arrays.features, arrays.features_masks
         if self.normalizer is not None:
             features = self.normalizer.transform_features(features, masks)
-        entered = self._to_layers(features, self.inputs)
+        entered = self._to_layers(features, self.inputs, "features")
         return entered, self._masks(masks, self.inputs)
 
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
@@ -215,7 +226,8 @@ class DataConverter:
         labels, masks = arrays.labels, arrays.labels_masks
         if self.normalizer is not None:
             labels = self.normalizer.transform_labels(labels, masks)
-        return self._to_layers(labels, self._labels), self._masks(masks, self._labels)
+        entered = self._to_layers(labels, self._labels, "labels")
+        return entered, self._masks(masks, self._labels)
 
     def labels_to_count(self, arrays: Arrays) -> list[Any]:
         """Return labels like the outputs, in the data format and the units of the data.
@@ -293,8 +305,20 @@ class DataConverter:
         check_features(self._who, inputs, arrays.features, arrays.features_masks)
 
     def _to_layers(
-        self, arrays: Sequence[Any], specs: Sequence[ArraySpec]
+        self, arrays: Sequence[Any], specs: Sequence[ArraySpec], name: str = ""
     ) -> list[FloatArray]:
+        """Return arrays as layers take them; those of a name have places on a device."""
+        if name and self._uploads is not None:
+            # A device changes the order of numbers faster than the host.
+            return [
+                self._uploads.put(
+                    (name, number),
+                    np.asarray(
+                        in_axes_of_layers(array, spec.type), self._dtype
+                    ),
+                )
+                for number, (array, spec) in enumerate(zip(arrays, specs, strict=True))
+            ]
         inside = [
             from_data_format(array, spec.type, self._dtype)
             for array, spec in zip(arrays, specs, strict=True)

@@ -38,6 +38,15 @@ def from_data_format(array: Any, input_type: InputType, dtype: DTypeLike) -> Flo
     ndarray of shape (batch, *input_type.shape), C-contiguous
         `array` itself where nothing has to change; layers do not write into it.
     """
+    return np.ascontiguousarray(in_axes_of_layers(array, input_type), dtype=dtype)
+
+
+def in_axes_of_layers(array: Any, input_type: InputType) -> Any:
+    """Return a view with the axes that layers take.
+
+    `array` and the result are those of :func:`from_data_format`, but for the order in
+    which the numbers lie, and their type.
+    """
     if isinstance(input_type, FeedForward):
         # Images come as they are to who flattens rows the same way.
         # What only vertices read may have any size; -1 says nothing of no examples.
@@ -49,7 +58,7 @@ def from_data_format(array: Any, input_type: InputType, dtype: DTypeLike) -> Flo
         input_type = input_type.inside
     if input_type.is_channels_first:
         array = array.transpose(0, *range(2, array.ndim), 1)
-    return np.ascontiguousarray(array, dtype=dtype)
+    return array
 
 
 def image_shape_of(

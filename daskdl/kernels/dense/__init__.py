@@ -1,6 +1,7 @@
 """Products of rows with a weight matrix, the core of every dense layer."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.cuda.columns import sum_rows, takes_rows
 from daskdl.kernels.cuda.elementwise import add_bias
 from daskdl.kernels.dense import cpu
 from daskdl.kernels.dispatch import are_rows_on_device, is_compiled_for
@@ -83,7 +84,10 @@ def dense_backward(
     if grad_weight is not None:
         matmul(x.T, grad_out, out=grad_weight)
     if grad_bias is not None:
-        array_namespace(x).sum(grad_out, axis=0, out=grad_bias)
+        if takes_rows(grad_out, grad_bias):
+            sum_rows(grad_out, out=grad_bias)
+        else:
+            array_namespace(x).sum(grad_out, axis=0, out=grad_bias)
     if grad_x is not None:
         matmul(grad_out, weight.T, out=grad_x)
     return grad_x

@@ -1,8 +1,8 @@
 """The products of windows and weights on a CUDA device, by cuDNN or cuBLAS.
 
-Single cells, one after the other, are rows as they lie: cuBLAS takes them. All others
-are cuDNN's, whose weights lie in another order and whose padding is the same on both
-sides; where that of a window is not, it gets a copy with zeros around it.
+Windows of single cells are rows, copied where some are left out: cuBLAS takes them.
+All others are cuDNN's, whose weights lie in another order and whose padding is the same
+on both sides; where that of a window is not, it gets a copy with zeros around it.
 """
 
 from typing import Any
@@ -23,10 +23,10 @@ _MOST_AXES = 2
 
 def takes(window: Window, *arrays: FloatArray) -> bool:
     """Return whether the products of these arrays are made here."""
-    if not are_rows_on_device(*arrays):
+    if not are_rows_on_device(*arrays) or not all(axis.out for axis in window.axes):
         return False
     if _are_rows(window):
-        return blas.can_multiply(*(_rows(array) for array in arrays))
+        return is_here("cublas")
     is_known = arrays[0].dtype == np.float32 and len(window.axes) <= _MOST_AXES
     return is_known and all(array.size for array in arrays) and is_here("cudnn")
 
@@ -41,7 +41,7 @@ def windows_to_outputs(
 ) -> None:
     """Multiply windows by weights; see the package."""
     if _are_rows(window):
-        blas.multiply(_rows(x), matrix, out=_rows(out))
+        blas.multiply(_rows(_cells(x, window)), matrix, out=_rows(out))
     else:
         plan, opened = _plan(window, x, out.shape[-1]), _opened(x, window)
         plan.forward(opened, _turned(matrix), out)
@@ -53,7 +53,14 @@ def outputs_to_windows(
 ) -> None:
     """Multiply outputs by weights, and sum the windows; see the package."""
     if _are_rows(window):
-        blas.multiply(_rows(y), matrix.T, out=_rows(out))
+        cells = _cells(out, window, copies=False)
+        if cells.flags.c_contiguous:
+            blas.multiply(_rows(y), matrix.T, out=_rows(out))
+            return
+        products = array_namespace(y).empty(cells.shape, out.dtype)
+        blas.multiply(_rows(y), matrix.T, out=_rows(products))
+        out.fill(0)
+        cells[...] = products
         return
     plan = _plan(window, out, y.shape[-1])
     if not _is_opened(window):
@@ -69,7 +76,7 @@ def windows_by_outputs(
 ) -> None:
     """Sum the products of windows and outputs; see the package."""
     if _are_rows(window):
-        blas.multiply(_rows(x).T, _rows(y), out=out)
+        blas.multiply(_rows(_cells(x, window)).T, _rows(y), out=out)
         return
     n_out = y.shape[-1]
     turned = array_namespace(x).empty((n_out, out.shape[0]), out.dtype)
@@ -83,11 +90,20 @@ def _rows(x: FloatArray) -> FloatArray:
 
 
 def _are_rows(window: Window) -> bool:
-    """Return whether each cell is a window of its own."""
-    return all(
-        axis.kernel == 1 and axis.stride == 1 and axis.out == axis.size
-        for axis in window.axes
+    """Return whether windows are single cells, without padding."""
+    return all(axis.kernel == 1 and not axis.is_padded for axis in window.axes)
+
+
+def _cells(x: FloatArray, window: Window, *, copies: bool = True) -> FloatArray:
+    """Return the cells of `x` that are windows, as they lie or in one piece."""
+    inner = (
+        slice(0, (axis.out - 1) * axis.stride + 1, axis.stride) for axis in window.axes
     )
+    cells = x[(slice(None), *inner)]
+    if not copies:
+        return cells
+    whole: FloatArray = array_namespace(x).ascontiguousarray(cells)
+    return whole
 
 
 def _turned(matrix: FloatArray) -> Any:

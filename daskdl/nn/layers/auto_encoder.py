@@ -121,7 +121,7 @@ class AutoEncoder(WeightOptions, TrainingOptions, LayerConf):
         restored_preout = run.like("restored preout", rows)
         dense_forward(hidden, weight.T, visible_bias, out=restored_preout)
         restored = activation.forward(restored_preout, rng=rng)
-        score = loss.score(rows, restored_preout, activation, output=restored)
+        score = float(loss.score(rows, restored_preout, activation, output=restored))
         if "auto_encoder_ascends" in self.quirks:
             missing, grad_preout = self._ascent(weight, rows, hidden, restored)
         else:
