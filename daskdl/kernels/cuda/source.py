@@ -57,7 +57,11 @@ class CudaKernel:
         real = first.dtype.type
         handed = [first, *(_handed(value, real) for value in args)]
         kernel = _compiled(
-            array_namespace(first), self._source, self._name, real, self._is_cooperative
+            array_namespace(first),
+            self._source,
+            self._name,
+            first.dtype.name,
+            self._is_cooperative,
         )
         if shared > _SHARED_BYTES:
             kernel.max_dynamic_shared_size_bytes = shared
@@ -71,10 +75,9 @@ def blocks_for(n: int, threads: int = THREADS) -> int:
 
 @functools.cache
 def _compiled(
-    cupy: Any, source: str, name: str, real: type, is_cooperative: bool
+    cupy: Any, source: str, name: str, real: str, is_cooperative: bool
 ) -> Any:
-    c_name = _C_NAMES[np.dtype(real).name]
-    text = f"typedef {c_name} real;\n{source}"
+    text = f"typedef {_C_NAMES[real]} real;\n{source}"
     # CuPy launches so what it calls cooperative groups, whether used or not.
     return cupy.RawKernel(text, name, enable_cooperative_groups=is_cooperative)
 

@@ -39,16 +39,13 @@ __device__ four four_at(const double *p)
 __device__ real sigmoid(real z) { return 1 / (1 + exp(-z)); }
 
 // Let the blocks that wait see what all threads of this one have written.
-__device__ unsigned announce(unsigned *counter)
+__device__ void announce(unsigned *counter)
 {
-    unsigned before = 0;
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        before = atomicAdd(counter, 1u);
-        __threadfence();
+        atomicAdd(counter, 1u);
     }
-    return before;
 }
 
 __device__ void await(unsigned *counter, unsigned wanted)
@@ -329,8 +326,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(
     }
     if (parts == 1) return;
     int *is_last = (int *)rows;
-    unsigned before = announce(counters + 32 * (parts + slice));
-    if (threadIdx.x == 0) *is_last = before + 1 == parts;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        *is_last = atomicAdd(counters + 32 * (parts + slice), 1u) + 1 == parts;
+        __threadfence();
+    }
     __syncthreads();
     if (!*is_last || !is_mine) return;
     real all = 0;
