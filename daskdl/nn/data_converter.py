@@ -307,15 +307,13 @@ class DataConverter:
     def _to_layers(
         self, arrays: Sequence[Any], specs: Sequence[ArraySpec], name: str = ""
     ) -> list[FloatArray]:
-        """Return arrays as layers take them; those of a name have places on a device."""
+        """Return what layers take; arrays with a name have places on a device."""
         if name and self._uploads is not None:
             # A device changes the order of numbers faster than the host.
             return [
                 self._uploads.put(
                     (name, number),
-                    np.asarray(
-                        in_axes_of_layers(array, spec.type), self._dtype
-                    ),
+                    np.asarray(in_axes_of_layers(array, spec.type), self._dtype),
                 )
                 for number, (array, spec) in enumerate(zip(arrays, specs, strict=True))
             ]

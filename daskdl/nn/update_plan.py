@@ -7,6 +7,7 @@ them is not an updater's.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_on_device
 from daskdl.kernels.updater import PIECE
+from daskdl.kernels.updater.joint import JointStep
 from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
 from daskdl.nn.param_roles import LayerSpan, ParamRole, ParamSpan, consecutive_spans
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
-from daskdl.nn.update_segments import cut_segments, step_segment
+from daskdl.nn.update_segments import cut_segments, step_jointly, step_segment
 from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
 from daskdl.nn.updaters.table import is_known, learning_rate
 
@@ -78,6 +80,7 @@ class UpdatePlan:
         self._segments = cut_segments(
             self._active_blocks, self._averaged, self._penalized
         )
+        self._kept: dict[str, JointStep] = {}
         self._normalizes = any(item.normalization != "none" for item in layer_spans)
 
     @property
@@ -90,7 +93,7 @@ class UpdatePlan:
         """Number of parameters."""
         return self._layout.size
 
-    @property
+    @cached_property
     def can_be_held(self) -> bool:
         """Whether a step is nothing but updaters, which a device may leave out."""
         does_more = self._normalizes or self._penalized or self._constrained
@@ -212,6 +215,18 @@ class UpdatePlan:
             return
         for role in self._still:
             role.part(gradients)[...] = 0
+        if self.can_be_held and not on_host and not others:
+            vectors = (gradients, params, updater_state)
+            step_jointly(
+                self._segments,
+                *vectors,
+                n_examples=n_examples,
+                iteration=iteration,
+                epoch=epoch,
+                kept=self._kept,
+                held=held,
+            )
+            return
         for segment in self._segments:
             step_segment(
                 segment,
@@ -223,7 +238,6 @@ class UpdatePlan:
                 epoch=epoch,
                 workspace=workspace,
                 others=others,
-                held=held,
             )
 
     def constrain(self, params: FloatArray) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE, update
+from daskdl.kernels.updater.joint import JointStep, Place
 from daskdl.nn.param_roles import ParamSpan
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update
 from daskdl.nn.updaters.block import UpdaterBlock
@@ -98,7 +99,6 @@ def step_segment(
     epoch: int,
     workspace: Workspace,
     others: Sequence[FloatArray] = (),
-    held: Any = None,
 ) -> None:
     """Bring a segment from the summed gradient to the parameters after the update.
 
@@ -121,8 +121,6 @@ def step_segment(
     others : sequence of ndarray of shape (n_params,)
         Sums over further examples. They are added piece by piece, while the piece is in
         the cache: no pass over memory is made for them alone.
-    held : ndarray of CuPy of shape (1,), int32, optional
-        See :func:`daskdl.kernels.updater.update`; for segments without a penalty.
     """
     block, penalty = segment.block, segment.penalty
     rule = rule_of(block.updater, UpdateContext(iteration, epoch, gradients.dtype))
@@ -151,7 +149,6 @@ def step_segment(
             workspace,
             divisor=divisor,
             params=None if penalty.acts_on_update else w,
-            held=held,
         )
         if penalty.acts_on_update:
             add_to_update(
@@ -164,3 +161,52 @@ def step_segment(
                 epoch=epoch,
             )
             w -= g
+
+
+def step_jointly(
+    segments: Sequence[Segment],
+    gradients: FloatArray,
+    params: FloatArray,
+    updater_state: FloatArray,
+    *,
+    n_examples: int,
+    iteration: int,
+    epoch: int,
+    kept: dict[str, JointStep],
+    held: Any = None,
+) -> None:
+    """Do :func:`step_segment` for all segments, without penalties, on a CUDA device.
+
+    Parameters
+    ----------
+    segments, gradients, params, updater_state, n_examples, iteration, epoch
+        As there.
+    kept : dict of str to JointStep
+        Of these segments: by the type of the vectors, filled here.
+    held : ndarray of CuPy of shape (1,), int32, optional
+        Unless it is 0 when the device gets there, nothing is done.
+    """
+    updaters: list[Any] = []
+    for segment in segments:
+        if segment.block.updater not in updaters:
+            updaters.append(segment.block.updater)
+    name = gradients.dtype.name
+    if name not in kept:
+        places = [_place(segment, updaters) for segment in segments]
+        kept[name] = JointStep(gradients, places)
+    context = UpdateContext(iteration, epoch, gradients.dtype)
+    rules = [rule_of(updater, context) for updater in updaters]
+    vectors = (gradients, params, updater_state)
+    kept[name](rules, *vectors, divisor=n_examples, held=held)
+
+
+def _place(segment: Segment, updaters: Sequence[Any]) -> Place:
+    block = segment.block
+    return Place(
+        segment.start,
+        segment.stop,
+        updaters.index(block.updater),
+        segment.is_averaged,
+        block.state_start + segment.start - block.start,
+        block.size,
+    )

@@ -75,7 +75,7 @@ def test_a_score_is_over_the_channels_also_where_they_are_last(golden, name):
     score, _ = found.gradient()
     output, labels = found.expected["out0"], found.expected["y0"]
     expected = -(labels * np.log(output)).sum() / found.n_examples
-    assert deviation(score, expected) < 1e-12
+    assert deviation(float(score), expected) < 1e-12
 
 
 @pytest.mark.parametrize("name", THROWS)
@@ -102,6 +102,6 @@ def test_images_of_blocks_are_examples_of_their_own(golden):
     network._program.forward([inside], [None], training=True, rng=None)
     score = network._program.loss([labels], [None], averages=network.conf.mini_batch)
     network._program.backward([labels], [None])
-    assert deviation(score, expected["score"]) < 1e-12
+    assert deviation(float(score), expected["score"]) < 1e-12
     gradient = to_dl4j(network, network.gradients)
     assert deviation(gradient, expected["grad"]) < 1e-12

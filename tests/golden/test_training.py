@@ -71,7 +71,7 @@ def test_a_training_goes_as_in_dl4j(golden, name):
         state = to_host(network.updater_state)[model_zip.state_order(network)]
         close(state, recording["updater"].ravel(), name)
     # What DL4J saved at the end is what we have now.
-    close(network.params, trained.params, name)
-    close(network.updater_state, trained.updater_state, name)
+    close(network.params, to_host(trained.params), name)
+    close(network.updater_state, to_host(trained.updater_state), name)
     assert trained.iteration_count == network.iteration_count
     assert trained.epoch_count == network.epoch_count

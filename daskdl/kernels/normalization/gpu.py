@@ -14,7 +14,7 @@ from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.cuda.columns import GRID, IN_TURN, grid_over, takes_rows
-from daskdl.kernels.cuda.source import THREADS, CudaKernel
+from daskdl.kernels.cuda.source import THREADS, CudaKernel, blocks_for
 from daskdl.kernels.normalization.gpu_sources import (
     GRADIENT_SUMS,
     JOIN_GRADIENT_SUMS,
@@ -31,6 +31,30 @@ _NORMALIZE = CudaKernel("normalize", GRID + SCALE + NORMALIZE)
 _GRADIENT_SUMS = CudaKernel("gradient_sums", GRID + SCALE + GRADIENT_SUMS)
 _JOIN_SUMS = CudaKernel("join_gradient_sums", GRID + JOIN_GRADIENT_SUMS)
 _SPREAD = CudaKernel("spread_gradient", GRID + SCALE + SPREAD)
+
+_MOVED_ON = CudaKernel(
+    "moved_on",
+    """
+extern "C" __global__ void moved_on(
+    real* grad_mean, real* grad_spread, const real* running_mean,
+    const real* running_spread, const real* mean, const real* variance, real decay,
+    int is_logarithm, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const real rest = 1 - decay;
+    grad_mean[i] = rest * (running_mean[i] - mean[i]);
+    if (!is_logarithm) {
+        grad_spread[i] = rest * (running_spread[i] - variance[i]);
+        return;
+    }
+    const real deviation = pow((real)10, running_spread[i]);
+    const real before = deviation * deviation;
+    const real after = decay * before + rest * variance[i];
+    grad_spread[i] = log(before / after) / (real)4.605170185988092;
+}
+""",
+)
 
 _Scale = FloatArray | float
 
@@ -114,6 +138,39 @@ def batch_norm_backward(
     grid = grid_over(*x.shape, most=IN_TURN)
     passed = (grad_out, x, *grid.arguments, *scale, rectified)
     _SPREAD(grid.blocks, THREADS, *passed, is_inference, *sums, grad_x)
+
+
+def moved_on(
+    running: tuple[FloatArray, FloatArray],
+    mean: FloatArray,
+    variance: FloatArray,
+    decay: float,
+    *,
+    is_logarithm: bool,
+    out: tuple[FloatArray, FloatArray],
+) -> None:
+    """Write what moves running statistics towards those of a minibatch.
+
+    All arrays are of shape (n,) and one type.
+
+    Parameters
+    ----------
+    running : pair of ndarray of CuPy
+        Mean, and variance or ``log10`` of the deviation.
+    mean, variance : ndarray of CuPy
+        Of the minibatch.
+    decay : float
+        Share of the old ones that is kept.
+    is_logarithm : bool
+        Whether the second one is ``log10`` of the deviation.
+    out : pair of ndarray of CuPy
+        Overwritten with what is subtracted from `running`.
+    """
+    n = mean.size
+    _MOVED_ON(
+        *(blocks_for(n), THREADS, *out, *running, mean, variance),
+        *(float(decay), is_logarithm, n),
+    )
 
 
 def _threads_over(rows: int, lanes: int) -> int:

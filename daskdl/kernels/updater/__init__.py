@@ -46,7 +46,6 @@ def update(
     *,
     divisor: int = 1,
     params: FloatArray | None = None,
-    held: Any = None,
 ) -> None:
     """Turn a gradient into an update, in place, and subtract it if asked.
 
@@ -64,9 +63,6 @@ def update(
         The number of examples that the gradient is a sum over.
     params : ndarray of shape (n,), same dtype, optional
         The update is subtracted from it.
-    held : ndarray of CuPy of shape (1,), int32, optional
-        Unless it is 0 when a device gets there, nothing is done. Only for arrays and
-        rules of a device's own kernels.
 
     Notes
     -----
@@ -96,7 +92,6 @@ def update(
             rule.numbers,
             divisor=divisor,
             params=params,
-            held=held,
         )
         return
     # On a GPU one launch over everything is the fast way.

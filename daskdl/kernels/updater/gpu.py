@@ -12,29 +12,36 @@ _FOLLOW_SQUARES = "v = beta2 * v + (1 - beta2) * g * g;\n"
 _BETAS = ("beta1", "beta2", "rate")
 
 
-class _Source(NamedTuple):
-    """How an updater reads in C, ``g`` being the gradient and then the update."""
+class Source(NamedTuple):
+    """How an updater reads in C, ``g`` being the gradient and then the update.
+
+    Parameters
+    ----------
+    states, numbers : tuple of str
+        What it calls them, in the order of the rule.
+    body : str
+        Statements.
+    """
 
     states: tuple[str, ...]
     numbers: tuple[str, ...]
     body: str
 
 
-# In the order of `rules.py`, whose arithmetic this is.
-_SOURCES = {
-    "noop": _Source((), (), ""),
-    "sgd": _Source((), ("rate",), "g *= rate;"),
-    "nesterovs": _Source(
+SOURCES = {
+    "noop": Source((), (), ""),
+    "sgd": Source((), ("rate",), "g *= rate;"),
+    "nesterovs": Source(
         ("v",),
         ("rate", "mu"),
         "real slowed = mu * v; v = slowed - rate * g; g = slowed - (mu + 1) * v;",
     ),
-    "adam": _Source(
+    "adam": Source(
         ("m", "v"),
         (*_BETAS, "epsilon"),
         _FOLLOW + _FOLLOW_SQUARES + "g = rate * m / (sqrt(v) + epsilon);",
     ),
-    "amsgrad": _Source(
+    "amsgrad": Source(
         ("m", "v", "largest"),
         (*_BETAS, "epsilon"),
         _FOLLOW
@@ -43,7 +50,7 @@ _SOURCES = {
         + "largest = largest > v || largest != largest ? largest : v;\n"
         + "g = rate * m / (sqrt(largest) + epsilon);",
     ),
-    "nadam": _Source(
+    "nadam": Source(
         ("m", "v"),
         (*_BETAS, "correction", "epsilon"),
         _FOLLOW
@@ -51,29 +58,29 @@ _SOURCES = {
         + "g = (beta1 * m + (1 - beta1) * g) / correction * rate;\n"
         + "g /= sqrt(v) + epsilon;",
     ),
-    "adamax": _Source(
+    "adamax": Source(
         ("m", "s"),
         (*_BETAS, "floor"),
         _FOLLOW
         + "real size = fabs(g); s *= beta2;\n"
         + "s = (s > size || s != s ? s : size) + floor; g = m * rate / s;",
     ),
-    "adabelief": _Source(
+    "adabelief": Source(
         ("m", "s"),
         (*_BETAS, "epsilon"),
         _FOLLOW
         + "g -= m; s = beta2 * s + (1 - beta2) * g * g + epsilon;\n"
         + "g = rate * m / (sqrt(s) + epsilon);",
     ),
-    "adagrad": _Source(
+    "adagrad": Source(
         ("h",), ("rate", "epsilon"), "h += g * g; g = g * rate / (sqrt(h) + epsilon);"
     ),
-    "rmsprop": _Source(
+    "rmsprop": Source(
         ("s",),
         ("decay", "rate", "epsilon"),
         "s = decay * s + (1 - decay) * g * g; g = g * rate / (sqrt(s) + epsilon);",
     ),
-    "adadelta": _Source(
+    "adadelta": Source(
         ("s", "d"),
         ("rho", "epsilon"),
         "s = rho * s + (1 - rho) * g * g;\n"
@@ -81,6 +88,7 @@ _SOURCES = {
         "d = rho * d + (1 - rho) * g * g;",
     ),
 }
+"""The updaters by name; their arithmetic is that of :mod:`.rules`."""
 
 
 def update(
@@ -91,7 +99,6 @@ def update(
     *,
     divisor: int,
     params: FloatArray | None,
-    held: Any,
 ) -> None:
     """Turn a gradient into an update; see :func:`daskdl.kernels.updater.update`.
 
@@ -104,17 +111,16 @@ def update(
     numbers : sequence of numpy floats
         Of the rule, in that dtype.
     divisor : int
-    held : ndarray of CuPy of shape (1,), int32, or None
-        Nothing is done unless it is 0.
+        What the gradient is divided by.
     """
     n, by = gradient.size, gradient.dtype.type(divisor)
     kernel = _kernel(name)
-    kernel(blocks_for(n), THREADS, gradient, *states, *numbers, by, params, held, n)
+    kernel(blocks_for(n), THREADS, gradient, *states, *numbers, by, params, n)
 
 
 @functools.cache
 def _kernel(name: str) -> CudaKernel:
-    source = _SOURCES[name]
+    source = SOURCES[name]
     states = "".join(f"real* p_{state}, " for state in source.states)
     numbers = "".join(f"real {number}, " for number in source.numbers)
     reads = "".join(f"real {state} = p_{state}[i]; " for state in source.states)
@@ -123,10 +129,10 @@ def _kernel(name: str) -> CudaKernel:
         f"update_{name}",
         f"""
 extern "C" __global__ void update_{name}(
-    real* gradient, {states}{numbers}real divisor, real* params, const int* held, int n)
+    real* gradient, {states}{numbers}real divisor, real* params, int n)
 {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n || (held && *held)) return;
+    if (i >= n) return;
     real g = gradient[i] / divisor;
     {reads}
     {source.body}

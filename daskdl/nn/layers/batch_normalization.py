@@ -7,12 +7,14 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.activation import relu_backward
+from daskdl.kernels.dispatch import is_on_device
 from daskdl.kernels.normalization import (
     batch_norm_backward,
     batch_norm_forward,
     batch_norm_inference,
     batch_norm_inference_backward,
 )
+from daskdl.kernels.normalization.gpu import moved_on
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.options import TrainingOptions
@@ -173,6 +175,15 @@ class BatchNormalization(TrainingOptions, LayerConf):
 
     def _move_on(self, run: Run, mean: FloatArray, variance: FloatArray) -> None:
         """Write the updates that move the running statistics towards a minibatch's."""
+        names = ("mean", "log10stdev" if self.use_log_std else "var")
+        if is_on_device(mean):
+            moved_on(
+                (run.params[names[0]], run.params[names[1]]),
+                *(mean, variance, self.decay),
+                is_logarithm=self.use_log_std,
+                out=(run.gradients[names[0]], run.gradients[names[1]]),
+            )
+            return
         rest = 1 - self.decay
         run.gradients["mean"][...] = rest * (run.params["mean"] - mean)
         if not self.use_log_std:
