@@ -26,6 +26,7 @@ from daskdl.nn.given_in_one import data_in_one, refuse_pair
 from daskdl.nn.inference import Inference
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
+from daskdl.nn.ports import Ports
 from daskdl.nn.predictions import predicted
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.step import Conf, StepNetwork
@@ -37,7 +38,7 @@ N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
 
 
-class Network(StepNetwork[Conf]):
+class Network(StepNetwork[Conf], Ports):
     """A network in one process: train, predict, evaluate, save.
 
     Parameters, attributes and errors: see :class:`~daskdl.nn.step.StepNetwork`.

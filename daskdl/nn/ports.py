@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from daskdl.nn.array_specs import label_specs, option_of, output_specs
 from daskdl.nn.batches import ArraySpec
@@ -56,3 +57,10 @@ class Ports(ABC):
     def output_activations(self) -> list[str]:
         """Name of the activation of each output; empty where there is none."""
         return option_of(self.output_nodes, "activation")
+
+
+if TYPE_CHECKING:
+    HasPorts = Ports
+else:
+    # What a part of a network may count on that has them in another part.
+    HasPorts = ABC

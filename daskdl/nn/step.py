@@ -41,7 +41,7 @@ from daskdl.nn.normalizing import (
     warn_of_changed_classes,
 )
 from daskdl.nn.output_lengths import output_steps
-from daskdl.nn.ports import Ports
+from daskdl.nn.ports import HasPorts
 from daskdl.nn.program import Program
 from daskdl.nn.rebuilding import rebuilt
 from daskdl.nn.solver_choice import Solver, solver_of
@@ -55,7 +55,7 @@ Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
 S = TypeVar("S", bound="StepNetwork[Any]")
 
 
-class StepNetwork(Ports, Generic[Conf]):
+class StepNetwork(HasPorts, Generic[Conf]):
     """A network that can be trained minibatch by minibatch.
 
     It has a program (its layers and vertices at work), vectors (parameters, gradients,
@@ -87,8 +87,8 @@ class StepNetwork(Ports, Generic[Conf]):
 
     Notes
     -----
-    Threads may call one network at one time; they take turns. The same configuration,
-    data, NumPy and number of threads give the same parameters, bit for bit.
+    Threads take turns with a network. The same configuration, data, NumPy and number of
+    threads give the same parameters, bit for bit.
     """
 
     def __init__(
@@ -369,7 +369,7 @@ class StepNetwork(Ports, Generic[Conf]):
     def learn(self, n_examples: int, *, held: Any = None) -> None:
         """Average `gradients`, sums over examples, update and subtract in one pass.
 
-        On a device that is left out where `held` says so; see :class:`LateScores`.
+        A device leaves that out where `held` says so; see :class:`LateScores`.
         """
         vectors = (self.gradients, self.params, self.updater_state)
         n, others = self._divisor(n_examples), self._passes.others
@@ -407,8 +407,7 @@ class StepNetwork(Ports, Generic[Conf]):
     def settle(self) -> None:
         """Do to the parameters what no search along a line does.
 
-        Running statistics and class centers go on by the last mean gradients, weights
-        decay.
+        Running statistics and class centers go on by the last gradients, weights decay.
         """
         self._search_plan.settle(self.gradients, self.params, **self._now)
 
@@ -425,8 +424,7 @@ class StepNetwork(Ports, Generic[Conf]):
         """Yield what is trained of a minibatch, one iteration each.
 
         That is the minibatch itself, or with truncated backpropagation through time
-        its stretches of time steps; recurrent layers carry their state from one to the
-        next.
+        its stretches of time steps; recurrent layers carry on their state.
         """
         if self.conf.backprop_type == "standard":
             yield batch
@@ -520,15 +518,14 @@ class StepNetwork(Ports, Generic[Conf]):
         return score
 
     def _check_numbers(self, batch: Batch) -> None:
-        """Refuse a minibatch that holds what is no number, where a score is none."""
         who = type(self).__name__
         self._converter.checks.check_numbers(who, as_arrays(who, batch), None)
 
     @property
     def score(self) -> float:
         """Loss of the last minibatch, before its update; waits for a device."""
-        self._score = float(self._score)
-        return self._score
+        score = self._score = float(self._score)
+        return score
 
     @score.setter
     def score(self, score: float) -> None:

@@ -59,7 +59,7 @@ class LateScores:
 
     def __init__(self, like: FloatArray, refuse: Callable[[float, int], None]) -> None:
         cupy = array_namespace(like)
-        self._kept: FloatArray = cupy.zeros(_MOST_UNREAD, like.dtype)
+        self._kept: Any = cupy.zeros(_MOST_UNREAD, like.dtype)
         self.held: Any = cupy.zeros(1, np.int32)
         self._refuse = refuse
         self._unread: list[LateScore] = []

@@ -106,8 +106,10 @@ def update(
     ----------
     name : str
         Of the rule.
-    gradient, *states, params : ndarray of CuPy of shape (n,), one dtype
-        C-contiguous.
+    gradient, params : ndarray of CuPy of shape (n,)
+        C-contiguous, of one dtype. Without `params` nothing is subtracted.
+    states : sequence of ndarray of shape (n,), same dtype
+        Of the rule.
     numbers : sequence of numpy floats
         Of the rule, in that dtype.
     divisor : int

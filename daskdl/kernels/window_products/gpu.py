@@ -99,7 +99,8 @@ def _cells(x: FloatArray, window: Window, *, copies: bool = True) -> FloatArray:
     inner = (
         slice(0, (axis.out - 1) * axis.stride + 1, axis.stride) for axis in window.axes
     )
-    cells = x[(slice(None), *inner)]
+    every_window = (slice(None), *inner)
+    cells = x[every_window]
     if not copies:
         return cells
     whole: FloatArray = array_namespace(x).ascontiguousarray(cells)

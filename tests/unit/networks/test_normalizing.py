@@ -131,6 +131,10 @@ OF_BATCH = {
         network.fit_minibatch(data),
         network.params,
     ),
+    "train_minibatch": lambda network, data: (
+        network.train_minibatch(data),
+        network.params,
+    ),
     "compute_gradients": lambda network, data: (
         network.compute_gradients(data),
         network.gradients,
