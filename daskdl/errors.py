@@ -37,6 +37,13 @@ fields of its own, and only in this order can Dask unpickle the error at the cli
 class DaskdlError(Exception):
     """Base of every error that daskdl raises on purpose."""
 
+    def __str__(self) -> str:
+        """Return the message, which a terminal and a log can hold.
+
+        A name in a damaged file may have halves of characters, which are escaped.
+        """
+        return super().__str__().encode(errors="backslashreplace").decode()
+
 
 class OptionError(DaskdlError, ValueError):
     """An option or a combination of options is wrong."""
@@ -53,6 +60,9 @@ class DataError(DaskdlError, ValueError):
 class SourceNotFoundError(FileNotFoundError, DataError):
     """Nothing is stored at the path."""
 
+    # That of an OSError would come first.
+    __str__ = DaskdlError.__str__
+
 
 class UnfinishedJobError(DataError):
     """A directory holds no ``_SUCCESS``: the job that writes it has not finished."""
@@ -68,6 +78,8 @@ class ColumnError(DataError):
 
 class StorageError(OSError, DataError):
     """A store refused an operation or broke it off; the message names the path."""
+
+    __str__ = DaskdlError.__str__
 
 
 class FormatError(DaskdlError, ValueError):
@@ -101,6 +113,8 @@ class ClusterError(DaskdlError, RuntimeError):
 class SchedulerUnreachableError(TimeoutError, ClusterError):
     """No scheduler answered at the address in time."""
 
+    __str__ = DaskdlError.__str__
+
 
 class VersionMismatchError(ClusterError):
     """Client, scheduler and workers run versions that do not go together."""
@@ -112,6 +126,8 @@ class WorkerLostError(ClusterError):
 
 class StepTimeoutError(TimeoutError, ClusterError):
     """A wait inside a training session took longer than its limit."""
+
+    __str__ = DaskdlError.__str__
 
 
 class BusClosedError(ClusterError):

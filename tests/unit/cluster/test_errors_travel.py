@@ -22,3 +22,9 @@ def test_an_error_survives_the_way_from_worker_to_client(kind):
     _, travelled, _ = clean_exception(sent["exception"].data, sent["traceback"].data)
     assert type(travelled) is kind
     assert str(travelled) == "who: what, got what."
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_message_can_be_printed(kind):
+    """Names in damaged files may have halves of characters."""
+    assert str(kind("file.seq: class \ud800.")) == "file.seq: class \\ud800."

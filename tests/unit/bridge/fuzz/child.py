@@ -174,7 +174,7 @@ def _save(attempt: Attempt, trouble: str, kinds: Counter[str], folder: Path) -> 
     place = folder / f"{len(kinds)}-{kinds[kind]}"
     place.mkdir(parents=True)
     attempt.save(place)
-    (place / "trouble.txt").write_text(trouble)
+    (place / "trouble.txt").write_text(trouble, "utf-8", "backslashreplace")
 
 
 def _peak_bytes() -> int:
