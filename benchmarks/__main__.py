@@ -1,13 +1,18 @@
 """``python -m benchmarks``; with ``learning`` and ``simulate`` nothing is timed.
 
-What ``parallel`` measures is threads and processes of its own.
+What ``parallel`` measures is threads and processes of its own, and ``device`` a GPU.
 """
 
 import sys
 from importlib import import_module
 
 # Each imports daskdl into this process; what is measured otherwise runs in others.
-_WORDS = {"learning": "learning", "parallel": "parallel", "simulate": "simulation"}
+_WORDS = {
+    "device": "device",
+    "learning": "learning",
+    "parallel": "parallel",
+    "simulate": "simulation",
+}
 
 # Workers of a cluster import this module, too.
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.cuda.source import THREADS, CudaKernel, blocks_for
 
+_MOST = (1 << 31) - THREADS
 _ADD_BIAS = CudaKernel(
     "add_bias",
     """
@@ -31,5 +32,11 @@ def add_bias(out: FloatArray, bias: FloatArray | None, *, rectifies: bool) -> No
     """
     if bias is None and not rectifies:
         return
-    n, n_out = out.size, out.shape[-1]
-    _ADD_BIAS(blocks_for(n), THREADS, out, bias, n_out, rectifies, n)
+    n_out = out.shape[-1]
+    rows = out.reshape(-1, n_out)
+    # As many as an ``int`` counts, one launch as a rule.
+    most = max(1, _MOST // n_out)
+    for start in range(0, len(rows), most):
+        part = rows[start : start + most]
+        n = part.size
+        _ADD_BIAS(blocks_for(n), THREADS, part, bias, n_out, rectifies, n)
