@@ -73,18 +73,18 @@ def decompressed(codec: str, data: bytes, most_bytes: int) -> bytes:
 
 def joined(pieces: Iterator[bytes], most_bytes: int) -> bytes:
     """Return plain pieces as one; raise as `decompressed` does."""
-    held, room = [], most_bytes
+    # Pieces side by side would be held twice when they are joined.
+    held = io.BytesIO()
     try:
         for piece in pieces:
-            held.append(piece)
-            room -= len(piece)
-            if room < 0:
+            held.write(piece)
+            if held.tell() > most_bytes:
                 raise ValueError(
                     f"more than {most_bytes} bytes when it is decompressed"
                 )
     except _DAMAGE as error:
         raise ValueError(" ".join(str(error).split())) from error
-    return b"".join(held)
+    return held.getvalue()
 
 
 def plain_snappy(data: bytes, most_bytes: int) -> bytes:
