@@ -49,7 +49,8 @@ def script(monkeypatch):
 def test_a_line_comes_once_a_minute_and_at_the_end(clock, caplog):
     caplog.set_level(logging.INFO)
     fit = Fit((), 3, lambda: None)
-    fit.epoch, fit.examples, fit.score = 2, 1500, 0.25
+    fit.epoch = 2
+    fit.count(0, 1500, 0.25)
     progress = MinuteProgress()
     progress.on_fit_start(fit)
     for clock.now in (10.0, 59.0, 61.0, 62.0, 120.0, 122.0):
