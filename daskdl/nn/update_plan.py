@@ -18,12 +18,11 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_on_device
 from daskdl.kernels.updater import PIECE
-from daskdl.kernels.updater.joint import JointStep
 from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
 from daskdl.nn.param_roles import LayerSpan, ParamRole, ParamSpan, consecutive_spans
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
-from daskdl.nn.update_segments import cut_segments, step_jointly, step_segment
+from daskdl.nn.update_segments import JointSegments, cut_segments, step_segment
 from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
 from daskdl.nn.updaters.table import is_known, learning_rate
 
@@ -80,7 +79,7 @@ class UpdatePlan:
         self._segments = cut_segments(
             self._active_blocks, self._averaged, self._penalized
         )
-        self._kept: dict[str, JointStep] = {}
+        self._joint: JointSegments | None = None
         self._normalizes = any(item.normalization != "none" for item in layer_spans)
 
     @property
@@ -216,14 +215,15 @@ class UpdatePlan:
         for role in self._still:
             role.part(gradients)[...] = 0
         if self.can_be_held and not on_host and not others:
-            vectors = (gradients, params, updater_state)
-            step_jointly(
-                self._segments,
-                *vectors,
+            if self._joint is None:
+                self._joint = JointSegments(self._segments, gradients)
+            self._joint.step(
+                gradients,
+                params,
+                updater_state,
                 n_examples=n_examples,
                 iteration=iteration,
                 epoch=epoch,
-                kept=self._kept,
                 held=held,
             )
             return

@@ -163,41 +163,48 @@ def step_segment(
             w -= g
 
 
-def step_jointly(
-    segments: Sequence[Segment],
-    gradients: FloatArray,
-    params: FloatArray,
-    updater_state: FloatArray,
-    *,
-    n_examples: int,
-    iteration: int,
-    epoch: int,
-    kept: dict[str, JointStep],
-    held: Any = None,
-) -> None:
-    """Do :func:`step_segment` for all segments, without penalties, on a CUDA device.
+class JointSegments:
+    """All segments, none with a penalty, in one launch on a CUDA device.
 
     Parameters
     ----------
-    segments, gradients, params, updater_state, n_examples, iteration, epoch
-        As there.
-    kept : dict of str to JointStep
-        Of these segments: by the type of the vectors, filled here.
-    held : ndarray of CuPy of shape (1,), int32, optional
-        Unless it is 0 when the device gets there, nothing is done.
+    segments : sequence of Segment
+    like : ndarray of CuPy
+        On the device.
     """
-    updaters: list[Any] = []
-    for segment in segments:
-        if segment.block.updater not in updaters:
-            updaters.append(segment.block.updater)
-    name = gradients.dtype.name
-    if name not in kept:
-        places = [_place(segment, updaters) for segment in segments]
-        kept[name] = JointStep(gradients, places)
-    context = UpdateContext(iteration, epoch, gradients.dtype)
-    rules = [rule_of(updater, context) for updater in updaters]
-    vectors = (gradients, params, updater_state)
-    kept[name](rules, *vectors, divisor=n_examples, held=held)
+
+    def __init__(self, segments: Sequence[Segment], like: FloatArray) -> None:
+        self._updaters: list[Any] = []
+        for segment in segments:
+            if segment.block.updater not in self._updaters:
+                self._updaters.append(segment.block.updater)
+        places = [_place(segment, self._updaters) for segment in segments]
+        self._step = JointStep(like, places)
+
+    def step(
+        self,
+        gradients: FloatArray,
+        params: FloatArray,
+        updater_state: FloatArray,
+        *,
+        n_examples: int,
+        iteration: int,
+        epoch: int,
+        held: Any = None,
+    ) -> None:
+        """Do :func:`step_segment` for all of them.
+
+        Parameters
+        ----------
+        gradients, params, updater_state, n_examples, iteration, epoch
+            As there.
+        held : ndarray of CuPy of shape (1,), int32, optional
+            Unless it is 0 when the device gets there, nothing is done.
+        """
+        context = UpdateContext(iteration, epoch, gradients.dtype)
+        rules = [rule_of(updater, context) for updater in self._updaters]
+        vectors = (gradients, params, updater_state)
+        self._step(rules, *vectors, divisor=n_examples, held=held)
 
 
 def _place(segment: Segment, updaters: Sequence[Any]) -> Place:

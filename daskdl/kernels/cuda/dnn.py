@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from daskdl.errors import DeviceError
 from daskdl.kernels.cuda.libraries import (
+    DETERMINISTIC_VARIABLE,
     check,
     is_deterministic,
     library,
@@ -101,6 +103,7 @@ class Convolution:
 
     def __init__(self, cupy: Any, geometry: Geometry) -> None:
         self._cupy, self._cudnn = cupy, library("cudnn")
+        self._geometry = geometry
         self._chosen: dict[str, _Chosen] = {}
         n_in, n_out = geometry.x[3], geometry.out[3]
         self._x = self._tensor(geometry.x)
@@ -172,7 +175,10 @@ class Convolution:
         for one in found[: n_found.value]:
             if one.status == 0 and (one.determinism == 1 or not is_deterministic()):
                 return _Chosen(one.algorithm, one.math, one.workspace_bytes)
-        raise NotImplementedError
+        raise DeviceError(
+            f"GPU: cuDNN must have an algorithm for Convolution{product}, got none for "
+            f"{self._geometry}. Unset {DETERMINISTIC_VARIABLE}, or free memory."
+        )
 
     def _set_math(self, math: int) -> None:
         self._call("cudnnSetConvolutionMathType", self._convolution, math)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.cuda import elementwise
 from daskdl.kernels.cuda.elementwise import add_bias
@@ -11,8 +12,10 @@ from daskdl.kernels.normalization.gpu import moved_on
 from daskdl.kernels.updater import Rule, rules, update
 from daskdl.kernels.updater.gpu import SOURCES
 from daskdl.kernels.updater.joint import JointStep, Place
+from daskdl.nn.conf.input_type import FeedForward
 from tests.cuda_on_host import on_device
 from tests.pretend_cupy import plain
+from tests.unit.networks.small import sequence
 
 pytestmark = pytest.mark.usefixtures("cuda_on_host")
 dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -131,3 +134,23 @@ def test_running_statistics(rng, dtype, is_logarithm):
     rtol = 100 * ROUNDING[dtype]
     np.testing.assert_allclose(plain(out[0]), mean, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(plain(out[1]), spread, rtol=rtol, atol=rtol)
+
+
+def test_a_plan_does_its_segments_in_one_launch(rng):
+    network = sequence(
+        FeedForward(size=5),
+        dl.Dense(n_out=7),
+        dl.BatchNormalization(),
+        dl.Output(n_out=3),
+        updater={"type": "adam", "learning_rate": 0.01},
+    )
+    plan = network.plan
+    assert plan.can_be_held
+    vectors = [rng.random(n) for n in (plan.n_params, plan.n_params, plan.state_size)]
+    on = [on_device(vector.copy()) for vector in vectors]
+    now = {"n_examples": 4, "iteration": 2, "workspace": Workspace()}
+    for _ in range(2):
+        plan.step(*vectors, **now)
+        plan.step(*on, **now)
+    for found, expected in zip(on, vectors, strict=True):
+        np.testing.assert_allclose(plain(found), expected, rtol=1e-12, atol=1e-12)
