@@ -1,17 +1,14 @@
 """Our steps: ``python -m benchmarks.device.peer_daskdl NET`` prints milliseconds."""
 
 import json
-import statistics
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
 
 import daskdl
-from benchmarks.device.nets import REPEATS, STEPS, USUAL_STEPS, WARM_UPS, net_named
+from benchmarks.device.nets import milliseconds, net_named
 from benchmarks.serve.daskdl_nets import configuration
 from daskdl.nn.conf.network import MultiLayerConfiguration, configuration_from_dict
 
@@ -20,10 +17,12 @@ def main() -> None:
     """Time a network; it must live on the device."""
     (name,) = sys.argv[1:]
     network, batch = made(name)
-    timed = {
-        "from the host": milliseconds(name, lambda: network.train_minibatch(batch)),
-        "waiting for scores": milliseconds(name, lambda: network.fit_minibatch(batch)),
+    steps = {
+        "from the host": lambda: network.train_minibatch(batch),
+        "waiting for scores": lambda: network.fit_minibatch(batch),
     }
+    synchronize = cupy.cuda.Device().synchronize
+    timed = {way: milliseconds(name, steps[way], synchronize) for way in steps}
     free, total = cupy.cuda.runtime.memGetInfo()
     sys.stdout.write(json.dumps({**timed, "MiB": (total - free) >> 20}))
 
@@ -39,22 +38,6 @@ def made(name: str) -> tuple[Any, Any]:
     if isinstance(conf, MultiLayerConfiguration):
         return daskdl.MultiLayerNetwork(conf), batch
     return daskdl.ComputationGraph(conf), batch
-
-
-def milliseconds(name: str, step: Callable[[], Any]) -> float:
-    """Return the median time of a step, with all that it leaves to the device."""
-    device, n = cupy.cuda.Device(), STEPS.get(name, USUAL_STEPS)
-    for _ in range(WARM_UPS):
-        step()
-    times = []
-    for _ in range(REPEATS):
-        device.synchronize()
-        start = time.perf_counter()
-        for _ in range(n):
-            step()
-        device.synchronize()
-        times.append((time.perf_counter() - start) / n * 1e3)
-    return statistics.median(times)
 
 
 if __name__ == "__main__":

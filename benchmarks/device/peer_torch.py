@@ -5,9 +5,7 @@ Of its memory formats, and of its choices of algorithms, the fastest counts.
 
 import json
 import os
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from benchmarks.device.nets import REPEATS, STEPS, USUAL_STEPS, WARM_UPS, net_named
+from benchmarks.device.nets import WARM_UPS, milliseconds, net_named
 from benchmarks.serve.shapes import CHANNELS_LAST
 from benchmarks.serve.torch_nets import _NETWORKS, _TIME_FIRST, _VARIANTS
 
@@ -93,18 +91,7 @@ class Steps:
         return graph
 
     def _milliseconds(self, step: Callable[[], Any]) -> float:
-        n = STEPS.get(self._name, USUAL_STEPS)
-        for _ in range(WARM_UPS):
-            step()
-        times = []
-        for _ in range(REPEATS):
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            for _ in range(n):
-                step()
-            torch.cuda.synchronize()
-            times.append((time.perf_counter() - start) / n * 1e3)
-        return statistics.median(times)
+        return milliseconds(self._name, step, torch.cuda.synchronize)
 
 
 if __name__ == "__main__":
