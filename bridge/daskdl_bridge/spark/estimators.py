@@ -1,5 +1,6 @@
 """Estimators of pyspark.ml that train on Dask: Classifier and Regressor."""
 
+from collections.abc import Callable
 from typing import Any
 
 from pyspark import keyword_only
@@ -15,6 +16,15 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
     configuration_from_yaml,
 )
+from daskdl.nn.early_stopping.conditions import (
+    ScoreImprovementEpochTerminationCondition,
+)
+from daskdl.nn.early_stopping.early_stopping import EarlyStopping
+from daskdl.nn.early_stopping.score_calculators import (
+    ClassificationScoreCalculator,
+    RegressionScoreCalculator,
+    ScoreCalculator,
+)
 from daskdl.nn.loss_evaluations import tells_classes
 from daskdl_bridge.spark.client import SharedClients
 from daskdl_bridge.spark.models import (
@@ -24,7 +34,7 @@ from daskdl_bridge.spark.models import (
 from daskdl_bridge.spark.params import TrainingParams
 from daskdl_bridge.spark.session import session_of
 from daskdl_bridge.spark.udf import is_binary
-from daskdl_bridge.spark.validation import BestOnValidation, split_by_indicator
+from daskdl_bridge.spark.validation import split_by_indicator
 
 __all__ = ["Classifier", "Regressor"]
 
@@ -41,6 +51,7 @@ class _NetworkEstimator(
 
     _model: type[Any]
     _tells_classes: bool
+    _score_calculator: Callable[[Any, dict[str, Any]], ScoreCalculator]
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__()
@@ -72,11 +83,15 @@ class _NetworkEstimator(
             "label": label,
             "export_directory": self.given("exportDirectory"),
         }
-        train, best = dataset, None
+        train, stopping = dataset, None
         if indicator:
             train, held_back = split_by_indicator(name, dataset, indicator)
-            patience = self.getOrDefault(self.patience)
-            best = BestOnValidation(held_back, patience, **how)
+            stopping = EarlyStopping(
+                self._score_calculator(held_back, how),
+                ScoreImprovementEpochTerminationCondition(
+                    self.getOrDefault(self.patience)
+                ),
+            )
         with _CLIENTS.of(session_of(dataset)) as client:
             front_end(client, network, master).fit(
                 train,
@@ -84,10 +99,12 @@ class _NetworkEstimator(
                 batch_size=self.getOrDefault(self.batchSize),
                 shuffle=True,
                 workers=self.given("numWorkers"),
-                listeners=best,
+                listeners=stopping,
                 **how,
             )
-        trained = network if best is None else best.network
+        trained = network
+        if stopping is not None and stopping.result is not None:
+            trained = stopping.result.best_model
         return self._copyValues(self._model(trained))
 
     def _check_network(self, network: Any) -> None:
@@ -204,6 +221,10 @@ class Classifier(_NetworkEstimator, HasProbabilityCol, HasRawPredictionCol):
     _model = ClassificationModel
     _tells_classes = True
 
+    @staticmethod
+    def _score_calculator(data: Any, how: dict[str, Any]) -> ScoreCalculator:
+        return ClassificationScoreCalculator("ACCURACY", data, **how)
+
     @keyword_only
     def __init__(
         self,
@@ -267,6 +288,10 @@ class Regressor(_NetworkEstimator):
 
     _model = RegressionModel
     _tells_classes = False
+
+    @staticmethod
+    def _score_calculator(data: Any, how: dict[str, Any]) -> ScoreCalculator:
+        return RegressionScoreCalculator("MSE", data, **how)
 
     @keyword_only
     def __init__(
