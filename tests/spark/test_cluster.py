@@ -89,7 +89,7 @@ def test_an_error_in_the_block_ends_all(spark, cluster):
 
 
 def test_work_begins_with_the_workers_that_found_slots(spark, cluster, caplog):
-    with cluster(spark, workers=SLOTS + 1, timeout_s=40) as found:
+    with cluster(spark, workers=SLOTS + 1, start_timeout_s=40) as found:
         assert found.client().submit(sum, [1, 2, 3]).result() == 6
     assert "asked Spark for 3 workers" in caplog.text
     assert list(left_jobs(spark)) == []
@@ -100,7 +100,7 @@ def test_without_a_slot_the_error_says_what_was_asked_for(spark, cluster):
     with (
         cluster(spark, workers=SLOTS),
         pytest.raises(ClusterError, match=says),
-        cluster(spark, workers=2, timeout_s=3),
+        cluster(spark, workers=2, start_timeout_s=3),
     ):
         pass
     assert list(left_jobs(spark)) == []

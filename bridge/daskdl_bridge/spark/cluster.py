@@ -71,7 +71,7 @@ def cluster(
     memory: str | None = None,
     threads: int | None = None,
     host: str | None = None,
-    timeout_s: float = 120.0,
+    start_timeout_s: float = 120.0,
     security: str = "tls",
 ) -> Iterator[SparkCluster]:
     """Run Dask workers inside Spark's executors for as long as the block lasts.
@@ -99,7 +99,7 @@ def cluster(
         A name or address of this machine that executors reach. ``None``: what Spark's
         driver told them (``spark.driver.host``), loopback where all are on one
         machine, and with Spark Connect the address by which its server is reached.
-    timeout_s : float
+    start_timeout_s : float
         How long to wait for workers. If some are there by then, they begin.
     security : {"tls", "none"}
         With ``"none"`` whoever reaches scheduler or workers can run code there.
@@ -116,14 +116,14 @@ def cluster(
     VersionMismatchError
         If executors have another Python, daskdl or distributed than this process.
     ClusterError
-        If Spark has started no worker after `timeout_s`, or cannot.
+        If Spark has started no worker after `start_timeout_s`, or cannot.
     """
     options = SparkClusterOptions(
         workers=workers,
         memory=memory,
         threads=threads,
         host=host,
-        timeout_s=timeout_s,
+        start_timeout_s=start_timeout_s,
         security=security,
     )
     of_worker = {
@@ -157,7 +157,7 @@ def _await_workers(
     client: Client, job: WorkerJob, options: SparkClusterOptions
 ) -> None:
     """Return when all workers are there, or after the time-out at least one."""
-    latest_s = time.monotonic() + options.timeout_s
+    latest_s = time.monotonic() + options.start_timeout_s
     while (n_found := len(client.nthreads())) < options.workers:
         job.has_worked = job.has_worked or n_found > 0
         job.check()
@@ -172,8 +172,8 @@ def _tell_missing(n_found: int, options: SparkClusterOptions) -> None:
     if not n_found:
         raise ClusterError(
             f"{WHO}: Spark must have a free slot for at least one of {options.workers} "
-            f"workers within {options.timeout_s:g} s, got none. Other jobs may hold "
-            "them, or executors do not start: see Spark's web page."
+            f"workers within {options.start_timeout_s:g} s, got none. Other jobs may "
+            "hold them, or executors do not start: see Spark's web page."
         )
     logger.warning(
         "%s: asked Spark for %d workers, %d came within %g s. Work begins with them; "
@@ -181,5 +181,5 @@ def _tell_missing(n_found: int, options: SparkClusterOptions) -> None:
         WHO,
         options.workers,
         n_found,
-        options.timeout_s,
+        options.start_timeout_s,
     )

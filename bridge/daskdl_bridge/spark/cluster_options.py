@@ -31,7 +31,7 @@ class SparkClusterOptions:
     memory : str or None
     threads : int or None
     host : str or None
-    timeout_s : float
+    start_timeout_s : float
     security : {"tls", "none"}
 
     Raises
@@ -44,7 +44,7 @@ class SparkClusterOptions:
     memory: str | None = None
     threads: int | None = None
     host: str | None = None
-    timeout_s: float = 120.0
+    start_timeout_s: float = 120.0
     security: str = "tls"
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class SparkClusterOptions:
         check_memory_limit(WHO, "memory", self.memory)
         if self.host is not None:
             check_type(WHO, "host", self.host, str)
-        check_positive(WHO, "timeout_s", self.timeout_s)
+        check_positive(WHO, "start_timeout_s", self.start_timeout_s)
         check_one_of(WHO, "security", self.security, ("tls", "none"))
 
     def worker_threads(self, spark: Any) -> int:

@@ -40,7 +40,7 @@ def connect_session(host, **options):
         ({"memory": "much"}, "memory must be a size such as '2 GiB'"),
         ({"memory": "100 MiB"}, "memory must be at least '400 MiB'"),
         ({"host": 1}, "host must be a str, got int"),
-        ({"timeout_s": 0}, "timeout_s must be > 0, got 0"),
+        ({"start_timeout_s": 0}, "start_timeout_s must be > 0, got 0"),
         ({"security": "ssl"}, "security must be one of 'none', 'tls', got 'ssl'"),
     ],
 )

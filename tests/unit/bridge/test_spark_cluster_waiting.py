@@ -35,7 +35,7 @@ class Client:
 
 
 def await_workers(n_come, job):
-    options = SparkClusterOptions(workers=ASKED, timeout_s=0.5)
+    options = SparkClusterOptions(workers=ASKED, start_timeout_s=0.5)
     cluster._await_workers(Client(n_come), job, options)
 
 
