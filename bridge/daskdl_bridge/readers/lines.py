@@ -74,6 +74,10 @@ _HEAD_BYTES = 1 << 20
 # Of a line. Examples are far smaller, and a few compressed bytes make any number.
 _MOST_LINE_BYTES = 128 << 20
 
+# Of a compressed file that is read as a whole, as those with `multi_line` are: text has
+# a tenth of its size compressed, a bomb a thousandth.
+_MOST_TIMES = 100
+
 # The first read behind a span, for the end of its last line; each one doubles.
 _STEP_BYTES = 64 << 10
 
@@ -201,6 +205,9 @@ def _read(
 ) -> tuple[bytes, int]:
     """Return the lines that begin in a span, and the offset of their end."""
     with open_plain(part, form, storage_options) as stream:
+        if span is None and is_compressed(part):
+            data = _whole(stream, max(_MOST_LINE_BYTES, _MOST_TIMES * part.size))
+            return data.removeprefix(codecs.BOM_UTF8), len(data)
         return _lines(stream, span, ends)
 
 
@@ -293,6 +300,17 @@ def _up_to(stream: Any, n_bytes: int) -> bytes:
     while n_bytes and (data := stream.read(n_bytes)):
         pieces.append(data)
         n_bytes -= len(data)
+    return b"".join(pieces)
+
+
+def _whole(stream: Any, most: int) -> bytes:
+    """Read a compressed file, unless it is far larger than what it came from."""
+    pieces, n_bytes = [], 0
+    while data := stream.read(_HEAD_BYTES):
+        pieces.append(data)
+        n_bytes += len(data)
+        if n_bytes > most:
+            raise EOFError(f"it holds more than {most} bytes when it is decompressed")
     return b"".join(pieces)
 
 

@@ -136,6 +136,14 @@ def test_a_line_without_an_end_is_not_held(
         load_one(path, features="a", label="label")
 
 
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_bomb_that_is_read_as_a_whole_is_not_held(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(line_module, "_MOST_LINE_BYTES", 10_000)
+    path = compressed(tmp_path / f"x.{form}.gz", b"label,a\n" + b"1,2\n" * 1_000_000)
+    with pytest.raises(CorruptFileError, match=r"holds more than \d+ bytes"):
+        load_one(path, features="a", label="label", multi_line=True)
+
+
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_damage_is_refused_or_read(tmp_path, rng, ending):
     path = tmp_path / f"x.csv{ending}"
