@@ -82,7 +82,10 @@ class Progress:
 
 
 def fuzz(reader: str, seed: int, folder: Path, progress: Progress) -> None:
-    """Make and read damaged files until the process is ended, or memory is gone.
+    """Make and read damaged files until the process is ended, or memory is used up.
+
+    Of each damaged stream decoders of others lose some address space that was never
+    touched: where half of what there is went so, a fresh process goes on.
 
     Parameters
     ----------
@@ -99,14 +102,17 @@ def fuzz(reader: str, seed: int, folder: Path, progress: Progress) -> None:
     _read_whole(seeds)
     heard = _listen()
     progress["base_bytes"] = _peak_bytes()
-    used = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (_address_bytes() + _ADDRESS_BYTES, used))
+    hard, first_bytes = resource.getrlimit(resource.RLIMIT_AS)[1], _address_bytes()
+    resource.setrlimit(resource.RLIMIT_AS, (first_bytes + _ADDRESS_BYTES, hard))
     kinds: Counter[str] = Counter()
     with (
         registered_extension(),
         tempfile.TemporaryDirectory(dir=folder, prefix="current-") as current,
     ):
-        while _peak_bytes() - progress["base_bytes"] <= MOST_GROWTH_BYTES:
+        while (
+            _peak_bytes() - progress["base_bytes"] <= MOST_GROWTH_BYTES
+            and _address_bytes() - first_bytes <= _ADDRESS_BYTES // 2
+        ):
             attempt = attempt_of(random.choice(seeds), random)
             progress["cpu_s"] = time.process_time()
             trouble = _trouble(attempt, Path(current), heard)
