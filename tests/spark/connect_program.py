@@ -12,6 +12,7 @@ import numpy as np
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import VectorAssembler
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf, when
 
 import daskdl
 
@@ -30,7 +31,7 @@ configuration = daskdl.MultiLayerConfiguration(
         daskdl.Output(n_out=2, loss="mcxent"),
     ],
 )
-found = {}
+found = {"errors": []}
 
 with daskdl.spark.connect(spark, workers=1) as client:
     network = daskdl.DaskMultiLayer(client, configuration)
@@ -39,6 +40,21 @@ with daskdl.spark.connect(spark, workers=1) as client:
     scored = network.feed_forward_with_key(frame, features=columns)
     found["rows"] = scored.count()
     found["right"] = scored.where("prediction = label").count()
+
+    nulls = frame.withColumn("label", when(frame.a > 0, frame.label))
+    broken = frame.withColumn("a", udf(lambda a: a / 0.0, "double")("a"))
+    for data in (nulls, broken):
+        for approach in ("export", "direct"):
+            how = {
+                "features": columns,
+                "rdd_training_approach": approach,
+                "batch_size": 9,
+            }
+            try:
+                network.fit(data, **how)
+            except Exception as error:  # noqa: BLE001 - they are what is looked for
+                notes = " ".join(getattr(error, "__notes__", ()))
+                found["errors"].append([type(error).__name__, str(error), notes])
 
 assembler = VectorAssembler(inputCols=["a", "b", "c"], outputCol="features")
 classifier = daskdl.spark.Classifier(

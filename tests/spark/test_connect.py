@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,5 +39,16 @@ def test_a_program_without_a_guard_runs_on_connect(tmp_path):
     assert found["rows"] == 200
     assert found["right"] > 180
     assert found["same"]
+    *nulls, broken, broken_too = found["errors"]
+    for kind, message, _ in nulls:
+        assert kind == "DataError", message
+        assert re.fullmatch(
+            r"Spark DataFrame: column 'label' must hold a value in every row, at least "
+            r"\d+ are null\.",
+            message,
+        )
+    for _, message, notes in (broken, broken_too):
+        assert "ZeroDivisionError" in message
+        assert "Python failed in an executor" in notes
     # What the program left out of a with block goes with its process.
     assert list(exports.glob("*")) == []
