@@ -23,6 +23,7 @@ from tests.unit.cluster.simulation_faults import Fault, workers_with
 from tests.unit.cluster.tally_network import TallyNetwork
 
 EXAMPLES, BATCH, EPOCHS = 144, 4, 2
+SEEDS = range(2)
 
 
 def counted_fit(monkeypatch, seed, workers, master):
@@ -43,7 +44,7 @@ def test_one_process_applies_each_example_once_an_epoch():
 
 
 @pytest.mark.parametrize("rounding", ["nearest", "down"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("fault", Fault)
 def test_every_example_is_applied_and_what_is_applied_twice_is_told(
     monkeypatch, fault, seed, rounding
@@ -57,7 +58,7 @@ def test_every_example_is_applied_and_what_is_applied_twice_is_told(
     assert_counts(outcome.network, outcome.report, examples=EXAMPLES, epochs=EPOCHS)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("fault", [Fault.NONE, Fault.SLOW, Fault.JOINS_LATE])
 def test_while_nobody_dies_each_example_is_applied_once_on_every_member(
     monkeypatch, fault, seed
@@ -72,7 +73,7 @@ def test_while_nobody_dies_each_example_is_applied_once_on_every_member(
         np.testing.assert_array_equal(worker.actor.result.params, EPOCHS)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 def test_two_members_apply_each_example_once_at_an_outer_rate_of_2(
     monkeypatch, seed, momentum
@@ -101,7 +102,7 @@ def test_two_members_apply_each_example_once_at_an_outer_rate_of_2(
         np.testing.assert_array_equal(outcome.network.params, EPOCHS)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("fault", Fault)
 def test_an_outer_momentum_loses_no_example(monkeypatch, fault, seed):
     master = BlockMomentumTrainingMaster(
@@ -132,7 +133,7 @@ def counted_over_a_tree(monkeypatch, seed, fault, places):
     return counted_fit(monkeypatch, seed, workers, master)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("fault", Fault)
 def test_over_a_tree_every_example_is_applied_to_all_survivors_alike(
@@ -157,7 +158,7 @@ PLACES_ON_HOSTS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("places", PLACES_ON_HOSTS.values(), ids=PLACES_ON_HOSTS)
 @pytest.mark.parametrize("fault", Fault)
 def test_over_hosts_every_example_is_applied_to_all_survivors_alike(
@@ -177,7 +178,7 @@ def test_over_hosts_every_example_is_applied_to_all_survivors_alike(
         )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("fault", [Fault.NONE, Fault.SLOW, Fault.JOINS_LATE])
 def test_over_a_tree_each_example_is_applied_once_while_nobody_dies(

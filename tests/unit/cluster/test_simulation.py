@@ -34,7 +34,7 @@ from tests.unit.cluster.simulation_cluster import Fate, Worker, numbered_data, s
 from tests.unit.cluster.simulation_residuals import WatchedPeer
 from tests.unit.cluster.tally_network import TallyNetwork
 
-QUICK = range(10)
+QUICK = range(3)
 MANY = range(1000, 3000)
 
 
@@ -323,7 +323,7 @@ def test_over_a_tree_survivors_end_each_phase_alike(monkeypatch, seed):
             np.testing.assert_allclose(params, first, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", QUICK)
 def test_a_tree_is_taken_while_there_are_many(monkeypatch, seed):
     """From three members to four, when one joins, and back when one dies."""
     taken = []
@@ -351,7 +351,7 @@ def test_a_tree_is_taken_while_there_are_many(monkeypatch, seed):
     assert [kind for kind, _ in groupby(kinds)] == [PlainMesh, TreeMesh, PlainMesh]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", QUICK)
 def test_all_members_know_the_hosts_of_all_in_each_phase(monkeypatch, seed):
     """Also of one that joins."""
     known = []
@@ -457,7 +457,7 @@ def test_thousands_of_disturbed_fits(monkeypatch, master):
                 assert_phases_end_equal(outcome)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", QUICK)
 @pytest.mark.parametrize("master", MASTERS)
 def test_when_all_die_the_fit_says_so(monkeypatch, seed, master):
     rng = random.Random(seed)
@@ -477,7 +477,7 @@ def test_workers_that_join_are_told(monkeypatch):
     assert outcome.report.joined_workers == ("late",)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", QUICK)
 @pytest.mark.parametrize("master", MASTERS)
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
 def test_two_members_that_do_not_hear_each_other_cost_one(
@@ -499,7 +499,7 @@ def test_two_members_that_do_not_hear_each_other_cost_one(
     assert [lost.worker for lost in outcome.report.lost] == [f"w{max(pair)}"]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", QUICK)
 @pytest.mark.parametrize("master", MASTERS)
 def test_when_all_die_and_others_come_every_example_is_trained(
     monkeypatch, master, seed
