@@ -29,6 +29,8 @@ AWAITED = (
     "fit_labeled_point",
     "fit_multi_data_set",
     "fit_paths",
+    "pretrain",
+    "pretrain_layer",
     "score",
     "score_and_evaluate",
     "score_examples",

@@ -37,12 +37,13 @@ from daskdl.errors import (
     StepTimeoutError,
     WorkerLostError,
 )
-from daskdl.nn.fitting.events import FitReport, FitStarted, WorkersRejoined
+from daskdl.nn.fitting.events import FitReport, WorkersRejoined
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData
 from daskdl.nn.fitting.run_checkpoint import Resumed
 from daskdl.nn.fitting.run_state import RunPlan, RunPosition
+from daskdl.nn.fitting.trained import Trained, layer_of, network_of
 from daskdl.nn.network import Network
 from daskdl.training.state import NetworkState, differs, load_state, state_of
 
@@ -67,7 +68,7 @@ class Driver:
     ----------
     client : Client
         A synchronous client.
-    network : Network
+    network : Network or LayerPretraining
         Trained in place.
     master : TrainingMaster
         How the workers train together.
@@ -101,7 +102,7 @@ class Driver:
     def __init__(
         self,
         client: Client,
-        network: Network[Any],
+        network: Trained,
         master: TrainingMaster,
         data: PreparedData,
         *,
@@ -120,9 +121,8 @@ class Driver:
         self._master = master
         self._data = data
         self._resumed = resumed
-        self._fit = Fit(
-            listeners, 0, self._brought, evaluate, lambda: self.threshold, tally
-        )
+        how = (evaluate, lambda: self.threshold, tally)
+        self._fit = Fit(listeners, 0, self._brought, *how, layer=layer_of(network))
         self._fit.plan = plan
         # Whether the members stand where the network does not.
         self._is_behind = False
@@ -246,15 +246,8 @@ class Driver:
         self.states.restore()
         if self._resumed is not None:
             self._resumed.warn_of_workers("Session", self._fit.workers)
-        self._fit.begin(
-            FitStarted(
-                workers=tuple(self._members.addresses.values()),
-                examples=self._data.examples,
-                minibatches=len(self._data.minibatches),
-                epochs=epochs,
-                skipped=self._data.facts.skipped,
-            )
-        )
+        workers = tuple(self._members.addresses.values())
+        self._fit.begin(self._data.started(epochs, workers, self._fit.layer))
 
     def _await_start(self) -> None:
         try:
@@ -389,7 +382,7 @@ class Driver:
             state = self._keep()
             load_state(self._network, state)
             self.threshold = state.threshold
-        return self._network
+        return network_of(self._network)
 
     def _run_phase(self, shares: Shares, epoch: int) -> Shares:
         """Return what is left for a further phase, and whose it is."""

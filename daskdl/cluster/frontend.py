@@ -20,22 +20,23 @@ from daskdl.cluster.asynchronous import serves_asynchronous_clients
 from daskdl.cluster.dl4j_methods import answers_to_dl4j
 from daskdl.cluster.dl4j_names import GRAPH, SEQUENCE
 from daskdl.cluster.driver import Driver
-from daskdl.cluster.frontend_dl4j import Dl4jMethods
-from daskdl.cluster.frontend_inference import AGAIN, N
-from daskdl.cluster.inference import scan_on
+from daskdl.cluster.frontend_inference import N
+from daskdl.cluster.frontend_pretraining import (
+    STARTING,
+    ClusterPretraining,
+    tell_preparing,
+)
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_states import KeptStates, States
 from daskdl.cluster.preflight import check_master
 from daskdl.cluster.session_members import SESSION_ADVICE
-from daskdl.cluster.travel import check_travels, travelling
 from daskdl.data.sources.paths import listed_paths
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError
-from daskdl.nn.fitting.events import Preparing
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.hearing import hearing_of
 from daskdl.nn.fitting.listener import Listener
-from daskdl.nn.fitting.preparation import given_options, prepare
+from daskdl.nn.fitting.preparation import given_options
 from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
 from daskdl.nn.fitting.run_state import RunPlan, RunPosition
 from daskdl.nn.given_in_one import data_in_one
@@ -44,10 +45,9 @@ from daskdl.nn.loss_evaluations import REGRESSION_LOSSES
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
-from daskdl.training.registered_kinds import packed_kinds
 
 
-class ClusterNetwork(Dl4jMethods[N]):
+class ClusterNetwork(ClusterPretraining[N]):
     """The base of both front ends: trains, evaluates and predicts on a cluster.
 
     Parameters
@@ -161,23 +161,19 @@ class ClusterNetwork(Dl4jMethods[N]):
         )
         given = given_options(f"{who}.fit", options, source_options)
         enough_workers = self._enough_workers(start_timeout_s, workers, resources)
-        tell = partial(_tell_preparing, hearing)
+        tell = partial(tell_preparing, hearing)
         with ExitStack() as held:
-            with self._scheduler_must_answer(AGAIN):
-                held.enter_context(enough_workers)
-                kinds = packed_kinds(self.network.conf.to_dict())
-                own = travelling(self._master, given, kinds)
-                check_travels(self._client, who, own)
-                there, how = held.enter_context(self._handed_over(data, given))
-                tell("checking the data, of which every example is read once")
-                prepared = prepare(
+            prepared = held.enter_context(
+                self._prepared(
                     self.network,
-                    there,
-                    how,
+                    data,
+                    given,
+                    enough_workers,
+                    tell,
                     batch_size=batch_size,
                     normalizer=used,
-                    scan=scan_on(self._client),
                 )
+            )
             plan = RunPlan(
                 seed=self._master.seed(self.network.conf.seed),
                 shuffle=shuffle,
@@ -198,7 +194,7 @@ class ClusterNetwork(Dl4jMethods[N]):
             states: States = (
                 kept.of(self.network) if resumed is None else resumed.state.members
             )
-            tell("starting on the workers, which compile what is new")
+            tell(STARTING)
             held.enter_context(self._scheduler_must_answer(SESSION_ADVICE))
             driver = held.enter_context(
                 Driver(
@@ -359,8 +355,3 @@ def front_end(
         "front_end: network must be a MultiLayerNetwork or a ComputationGraph, got "
         f"{type(network).__name__}."
     )
-
-
-def _tell_preparing(listeners: Iterable[Listener], doing: str) -> None:
-    for listener in listeners:
-        listener.on_event(Preparing(doing=doing))

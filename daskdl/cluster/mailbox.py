@@ -29,6 +29,7 @@ from daskdl.cluster.workload import Workload
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import BusClosedError, StepTimeoutError
 from daskdl.nn.network import Network
+from daskdl.nn.pretraining import LayerPretraining
 
 if TYPE_CHECKING:
     from daskdl.cluster.exchanges.base import ClusterExchange
@@ -44,7 +45,7 @@ class Mailbox:
 
     Attributes
     ----------
-    network : Network or None
+    network : Network, LayerPretraining or None
         The network in training, for whoever asks for a snapshot between two phases.
     exchange : ClusterExchange or None
         The exchange of its updates, likewise.
@@ -55,7 +56,7 @@ class Mailbox:
     """
 
     def __init__(self) -> None:
-        self.network: Network[Any] | None = None
+        self.network: Network[Any] | LayerPretraining | None = None
         self.exchange: ClusterExchange | None = None
         self.partitions: dict[int, Partition] = {}
         self.workload = Workload(-1)

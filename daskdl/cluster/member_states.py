@@ -14,6 +14,7 @@ from daskdl.arrays.namespace import to_host
 from daskdl.cluster.masters.regrouping import regrouped
 from daskdl.cluster.orders import Restore
 from daskdl.cluster.session_members import SessionMembers
+from daskdl.nn.fitting.trained import Trained
 from daskdl.nn.network import Network
 
 States: TypeAlias = Sequence[Mapping[str, Any]]
@@ -65,7 +66,7 @@ class MemberStates:
             self._here = tuple(self._members.states())
         return self._here
 
-    def settle(self, network: Network[Any]) -> None:
+    def settle(self, network: Trained) -> None:
         """Bring what is to be kept behind the fit, before the members return.
 
         If it is small, by what a vector like the parameters takes of each.

@@ -37,7 +37,7 @@ from daskdl.cluster.masters.options import (
 from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.cluster.orders import EndEpoch, Finish, Restore, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
-from daskdl.cluster.worker_device import network_on_worker
+from daskdl.cluster.worker_device import trained_on_worker
 from daskdl.cluster.workload import Workload
 from daskdl.data.plan import Minibatch
 from daskdl.data.prefetching import prefetch
@@ -45,7 +45,7 @@ from daskdl.data.reader import MinibatchReader
 from daskdl.errors import ClusterError, DivergedError, OptionError
 from daskdl.nn.batches import Batch
 from daskdl.nn.divergence import check_finite
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained, network_of
 from daskdl.training.state import NetworkState, state_of
 
 REPORT_EVERY_S = 0.25
@@ -92,10 +92,11 @@ def run_member(
     # The task lasts as long as the fit. Evaluations between two epochs, and a second
     # fit, need the thread of the pool that it would hold: they would wait for ever.
     secede()
-    network = network_on_worker(state)
+    trained = trained_on_worker(state)
+    network = network_of(trained)
     network.restore_normalizer(spec.normalizer)
     sharing = isinstance(spec.master, SharedTrainingMaster)
-    when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
+    when_full: WhenFull = merge_waiting(trained.params.size) if sharing else "block"
     # Once: of a fit that ended meanwhile it is gone, and would be waited for.
     bus = get_bus()
     with (
@@ -105,10 +106,10 @@ def run_member(
     ):
         # Whatever others in this process do with BLAS meanwhile.
         network.threads = threads_here()
-        exchange = _exchange(spec, rank, topic, mailbox, network, state)
-        member = Member(spec, rank, network, exchange, mailbox, topic, bus)
+        exchange = _exchange(spec, rank, topic, mailbox, trained, state)
+        member = Member(spec, rank, trained, exchange, mailbox, topic, bus)
         member.report("ready", host=host_here())
-        trained = member.run()
+        result = member.run()
     # After the topic is closed: what was on its way has been sent.
     member.report(
         "returned",
@@ -116,7 +117,7 @@ def run_member(
         bytes_sent=int(topic.stats.bytes_sent),
         staleness=asdict(exchange.staleness),
     )
-    return trained
+    return result
 
 
 @asked_often
@@ -143,7 +144,7 @@ def _exchange(
     rank: int,
     topic: Topic,
     mailbox: Mailbox,
-    network: Network[Any],
+    network: Trained,
     state: NetworkState,
 ) -> ClusterExchange:
     master = spec.master
@@ -193,7 +194,7 @@ class Member:
         self,
         spec: SessionSpec,
         rank: int,
-        network: Network[Any],
+        network: Trained,
         exchange: ClusterExchange,
         mailbox: Mailbox,
         topic: Topic,
@@ -299,12 +300,12 @@ class Member:
         return minibatch
 
     def _fit(self, batch: Batch) -> float:
-        hooks = self._spec.master.training_hooks
+        hooks, network = self._spec.master.training_hooks, network_of(self._network)
         for hook in hooks:
-            hook.pre_update(batch, self._network)
+            hook.pre_update(batch, network)
         score = self._fit_one(batch)
         for hook in hooks:
-            hook.post_update(batch, self._network)
+            hook.post_update(batch, network)
         return score
 
     def _fit_one(self, batch: Batch) -> float:

@@ -12,10 +12,11 @@ from distributed import get_worker
 
 from daskdl.arrays.device import PRIORITY_VARIABLE, prefer_device
 from daskdl.errors import DeviceError, MissingExtraError
+from daskdl.nn.fitting.trained import Trained, network_of
 from daskdl.nn.network import Network
-from daskdl.training.state import NetworkState, network_from_state
+from daskdl.training.state import NetworkState, trained_from_state
 
-__all__ = ["GPU_RESOURCE", "network_on_worker"]
+__all__ = ["GPU_RESOURCE", "network_on_worker", "trained_on_worker"]
 
 # What everybody calls it, Dask's own documentation among them.
 GPU_RESOURCE = "GPU"
@@ -27,6 +28,14 @@ _log = logging.getLogger("distributed.worker")
 
 def network_on_worker(state: NetworkState) -> Network[Any]:
     """Return the network of a task, where its worker keeps networks.
+
+    See :func:`trained_on_worker`.
+    """
+    return network_of(trained_on_worker(state))
+
+
+def trained_on_worker(state: NetworkState) -> Trained:
+    """Return what a task trains, where its worker keeps networks.
 
     Parameters
     ----------
@@ -50,7 +59,7 @@ def network_on_worker(state: NetworkState) -> Network[Any]:
             PRIORITY_VARIABLE,
         )
     try:
-        return network_from_state(state)
+        return trained_from_state(state)
     except (DeviceError, MissingExtraError) as error:
         if worker is None:
             raise

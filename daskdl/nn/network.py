@@ -14,7 +14,7 @@ from daskdl.checks import check_type
 from daskdl.data.sources.source import SourceOptions
 from daskdl.dialects import Quirk
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.nn.batches import Batch, Given
+from daskdl.nn.batches import Batch
 from daskdl.nn.conf.stored import keeping_outputs
 from daskdl.nn.dialect_differences import differences
 from daskdl.nn.file_formats import writer_of
@@ -28,8 +28,8 @@ from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 from daskdl.nn.ports import Ports
 from daskdl.nn.predictions import predicted
-from daskdl.nn.pretraining import Pretraining
-from daskdl.nn.step import Conf, StepNetwork
+from daskdl.nn.pretrained_network import PretrainedNetwork
+from daskdl.nn.step import Conf
 from daskdl.nn.summary import in_many_lines, in_one_line
 from daskdl.nn.tbptt import forget
 from daskdl.nn.time_steps import next_steps
@@ -38,7 +38,7 @@ N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
 
 
-class Network(StepNetwork[Conf], Ports):
+class Network(PretrainedNetwork[Conf], Ports):
     """A network in one process: train, predict, evaluate, save.
 
     Parameters, attributes and errors: see :class:`~daskdl.nn.step.StepNetwork`.
@@ -135,90 +135,6 @@ class Network(StepNetwork[Conf], Ports):
             source_options=source_options,
         )
         return self
-
-    def pretrain(
-        self: N,
-        data: Given,
-        *,
-        epochs: int = 1,
-        batch_size: int | None = None,
-        normalizer: NormalizerChoice = "own",
-    ) -> N:
-        """Pretrain all layers that can be, each for all epochs before the next.
-
-        Parameters
-        ----------
-        data, epochs, batch_size, normalizer
-            As for :meth:`pretrain_layer`.
-
-        Returns
-        -------
-        Network
-            Itself.
-
-        Raises
-        ------
-        OptionError
-            If no layer can be pretrained, or there are several and `data` can be read
-            once only.
-        DataError
-            If there is no minibatch at all.
-        """
-        self._pretraining.train_all(
-            data, epochs=epochs, batch_size=batch_size, normalizer=normalizer
-        )
-        return self
-
-    def pretrain_layer(
-        self: N,
-        layer: int | str,
-        data: Given,
-        *,
-        epochs: int = 1,
-        batch_size: int | None = None,
-        normalizer: NormalizerChoice = "own",
-    ) -> N:
-        """Train one layer on what reaches it of the features.
-
-        Parameters
-        ----------
-        layer : int or str
-            Index in a sequence, or name.
-        data : DataSet, MultiDataSet, array of features, or iterable of data sets
-            Each is one minibatch, unless `batch_size` is given. Labels and masks are
-            not looked at.
-        epochs : int
-            Passes over the data; an iterator lasts for one only.
-        batch_size : int, optional
-            Cut each object into minibatches of this size; the last may be short.
-        normalizer : Normalizer, None or "own"
-            None for data that are normalized already.
-
-        Returns
-        -------
-        Network
-            Itself, trained; :attr:`score` is that of the last minibatch.
-
-        Raises
-        ------
-        OptionError
-            If there is no such layer, it cannot be pretrained, or `data` can be read
-            once only and `epochs` is more than 1.
-        DataError
-            If there is no minibatch at all, a number that is not finite, or one that
-            the loss or distribution of the layer cannot restore. Data in memory are
-            looked through before anything is trained.
-        DivergedError
-            When a score is no number.
-        """
-        self._pretraining.train(
-            layer, data, epochs=epochs, batch_size=batch_size, normalizer=normalizer
-        )
-        return self
-
-    @cached_property
-    def _pretraining(self) -> Pretraining:
-        return Pretraining(self, self._program, self._converter)
 
     @cached_property
     def inference(self) -> Inference:

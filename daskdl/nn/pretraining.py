@@ -1,217 +1,358 @@
-"""Training of single layers on features alone, one after the other."""
+"""Training of single layers on features alone: what training sees of such a layer."""
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.random import IterationStream, stream
-from daskdl.checks import check_count, some
+from daskdl.checks import some
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import DataError, OptionError
-from daskdl.nn.batches import Batch, Given, as_arrays, check_readable
+from daskdl.nn.batches import Arrays, Batch, as_arrays
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
+from daskdl.nn.fitting.exchange import Exchange, take_step
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.normalizing import NormalizerChoice
-from daskdl.nn.passes import is_in_memory, passes_over
 from daskdl.nn.program import Program
 from daskdl.nn.reconstruction_rules import reconstruction_rules
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vectors import layer_spans
 
 if TYPE_CHECKING:
-    from daskdl.nn.step import StepNetwork
+    from daskdl.nn.network import Network
+
+__all__ = ["LayerPretraining", "Pretraining"]
 
 
 class Pretraining:
-    """What pretraining of a network's autoencoders has come to.
-
-    The layers in front of one work in inference mode and stay as they are. Updaters of
-    pretraining have a state and a count of iterations of their own for each layer,
-    which are not saved with the network.
+    """The layers of a network that can be pretrained.
 
     Parameters
     ----------
-    network : StepNetwork
-        Whose vectors are trained, and which gets the score.
+    network : Network
     program, converter
         Its own.
     """
 
     def __init__(
-        self, network: "StepNetwork[Any]", program: Program, converter: DataConverter
+        self, network: "Network[Any]", program: Program, converter: DataConverter
     ) -> None:
-        self._who = type(network).__name__
         self._network = network
         self._program = program
         self._converter = converter
-        self._by_key: dict[str, _OfLayer] = {}
+        self._by_key: dict[str, LayerPretraining] = {}
 
-    def train_all(
-        self,
-        data: Given,
-        *,
-        epochs: int,
-        batch_size: int | None,
-        normalizer: NormalizerChoice,
-    ) -> None:
-        """Do what :meth:`daskdl.nn.network.Network.pretrain` says."""
-        who = f"{self._who}.pretrain"
-        names = self._pretrainable()
-        if not names:
-            raise OptionError(
-                f"{who}: the network must have a layer that can be pretrained, got "
-                "none. These are AutoEncoder and VariationalAutoencoder."
-            )
-        check_readable(who, data, len(names) * epochs)
-        with self._network.turns.training(who):
-            for name in names:
-                self.train(
-                    name,
-                    data,
-                    epochs=epochs,
-                    batch_size=batch_size,
-                    normalizer=normalizer,
-                )
-
-    def train(
-        self,
-        layer: int | str,
-        data: Given,
-        *,
-        epochs: int,
-        batch_size: int | None,
-        normalizer: NormalizerChoice,
-    ) -> None:
-        """Do what :meth:`daskdl.nn.network.Network.pretrain_layer` says."""
-        who = f"{self._who}.pretrain_layer"
-        check_count(who, "epochs", epochs)
-        check_readable(who, data, epochs)
-        node, found = self._found(who, layer)
-        if node.key not in self._by_key:
-            self._by_key[node.key] = _OfLayer(self._network, node)
-        of_layer = self._by_key[node.key]
-        batches = passes_over(who, data, batch_size, self._look_at)
-        with self._network.turns.training(who):
-            if of_layer.rules and is_in_memory(data):
-                self._check_all(node, found, of_layer, batches(), normalizer)
-            for _ in range(epochs):
-                for batch in batches():
-                    with self._network.normalizing(normalizer), numbers_may_overflow():
-                        self._train_minibatch(node, found, of_layer, batch)
-                of_layer.epoch += 1
-
-    def _look_at(self, who: str, batch: Batch) -> None:
-        given = as_arrays(who, batch)
-        self._converter.checks.check_masks(who, given)
-        arrays = self._converter.unlabelled(given.features, numbers=False)
-        self._converter.checks.check_numbers(who, arrays, None)
-
-    def _check_all(
-        self,
-        node: Node,
-        layer: Layer,
-        of_layer: "_OfLayer",
-        batches: Iterable[Batch],
-        normalizer: NormalizerChoice,
-    ) -> None:
-        """Refuse what the layer cannot restore, before it learns of any."""
-        with self._network.normalizing(normalizer), numbers_may_overflow():
-            for number, batch in enumerate(batches):
-                self._let_arrive(batch)
-                of_layer.check(f"{layer.who}: minibatch {number}", layer, len(batch))
-
-    def _let_arrive(self, batch: Batch) -> int:
-        """Let the layers in front do their part; return the number of examples."""
-        arrays = self._converter.unlabelled(
-            as_arrays(self._who, batch).features, numbers=False
-        )
-        if not arrays.num_examples:
-            raise DataError(f"{self._who}: a minibatch must hold an example, got none.")
-        features = self._converter.features(arrays)
-        self._program.forward(*features, training=False, rng=None)
-        return arrays.num_examples
-
-    def _train_minibatch(
-        self, node: Node, layer: Layer, of_layer: "_OfLayer", batch: Batch
-    ) -> None:
-        network, who = self._network, self._who
-        n_examples = self._let_arrive(batch)
-        of_layer.check(layer.who, layer, n_examples)
-        now = of_layer.iteration, of_layer.epoch
-        numbers = stream(network.conf.seed, "pretraining", node.key, now[0])
-        rng = IterationStream(numbers, *now)
-        loss = layer.pretrain(rng=rng, batch_size=n_examples)
-        if network.conf.mini_batch:
-            of_layer.plan.average(network.gradients, n_examples)
-            loss /= n_examples
-        network.score = loss + of_layer.plan.regularization_score(
-            network.params, iteration=now[0], epoch=now[1]
-        )
-        check_score(who, network.score, now[0])
-        of_layer.step(network)
-
-    def _pretrainable(self) -> list[str]:
+    @property
+    def names(self) -> list[str]:
+        """Of these layers, in the order in which they are computed."""
         return [
             node.name
             for node, part in self._program.parts
             if isinstance(part, Layer) and part.conf.is_pretrainable
         ]
 
-    def _found(self, who: str, layer: int | str) -> tuple[Node, Layer]:
-        names = self._pretrainable()
+    def all_layers(self, who: str) -> "list[LayerPretraining]":
+        """Return all of them, in that order.
+
+        Raises
+        ------
+        OptionError
+            If there is none.
+        """
+        if not (names := self.names):
+            raise OptionError(
+                f"{who}: the network must have a layer that can be pretrained, got "
+                "none. These are AutoEncoder and VariationalAutoencoder."
+            )
+        return [self.layer(who, name) for name in names]
+
+    def layer(self, who: str, layer: int | str) -> "LayerPretraining":
+        """Return one, with all that its pretraining has come to.
+
+        Parameters
+        ----------
+        who : str
+            Named in errors.
+        layer : int or str
+            Index in a sequence, or name.
+
+        Raises
+        ------
+        OptionError
+            If there is no such layer, or it cannot be pretrained.
+        """
+        names = self.names
         for index, (node, part) in enumerate(self._program.parts):
             if layer in (node.name, index) and isinstance(part, Layer):
                 if node.name in names:
-                    return node, part
+                    return self._kept(node, part)
                 break
         raise OptionError(
             f"{who}: layer must be one that can be pretrained "
             f"({some(names) or 'there is none'}), got {layer!r}."
         )
 
+    def _kept(self, node: Node, part: Layer) -> "LayerPretraining":
+        if node.key not in self._by_key:
+            self._by_key[node.key] = LayerPretraining(
+                self._network, node, part, self._program, self._converter
+            )
+        return self._by_key[node.key]
 
-class _OfLayer:
-    """What pretraining of a layer has come to: updater state and counts."""
 
-    def __init__(self, network: "StepNetwork[Any]", node: Node) -> None:
-        self.plan = UpdatePlan(
-            network.layout, layer_spans(network.layout, [node]), pretraining=True
-        )
+class LayerPretraining:
+    """One layer of a network in pretraining, as training sees it.
+
+    It is trained as a network is: it has vectors, an updater with counters, and a step,
+    which takes part in an exchange. The vectors are those of the layer alone, parts of
+    the network's own. The layers in front of it work in inference mode and stay as they
+    are. Updater state and counters go on from call to call, and are not saved with the
+    network.
+
+    Parameters
+    ----------
+    network : Network
+        Of which it is a part.
+    node, layer, program, converter
+        The network's own.
+
+    Attributes
+    ----------
+    network : Network
+    name : str
+        Of the layer.
+    layout : ParamLayout
+        Where each of its parameters lies in `params`.
+    plan : UpdatePlan
+        How its gradients become updates.
+    params, gradients : ndarray of shape (n_params,)
+        Views of those of the network. Gradients are an update behind a step.
+    updater_state : ndarray of shape (n_state,)
+        Of its own.
+    iteration_count, epoch_count : int
+        What it was pretrained.
+    """
+
+    def __init__(
+        self,
+        network: "Network[Any]",
+        node: Node,
+        layer: Layer,
+        program: Program,
+        converter: DataConverter,
+    ) -> None:
+        self.network = network
+        self.name = node.name
+        self._node = node
+        self._layer = layer
+        self._program = program
+        self._converter = converter
+        shapes = {f"{node.key}_{item.name}": item.shape for item in node.parameters}
+        self.layout = ParamLayout.of(shapes)
+        spans = layer_spans(self.layout, [node])
+        self.plan = UpdatePlan(self.layout, spans, pretraining=True)
+        start = min((network.layout[name].offset for name in shapes), default=0)
+        # Parameters of a layer lie side by side, in this order.
+        part = slice(start, start + self.layout.size)
+        self.params: FloatArray = network.params[part]
+        self.gradients: FloatArray = network.gradients[part]
         xp = array_namespace(network.params)
-        self._state: FloatArray = xp.zeros(self.plan.state_size, network.dtype)
-        self._slots = [
-            network.layout[f"{node.key}_{item.name}"] for item in node.parameters
-        ]
-        self.rules = reconstruction_rules(node.conf)
-        self.iteration = 0
-        self.epoch = 0
-        self.plan.initialize_state(self._state)
+        self.updater_state: FloatArray = xp.zeros(self.plan.state_size, network.dtype)
+        self.plan.initialize_state(self.updater_state)
+        self.iteration_count = 0
+        self.epoch_count = 0
+        self._rules = reconstruction_rules(node.conf)
 
-    def check(self, who: str, layer: Layer, batch_size: int) -> None:
+    @property
+    def conf(self) -> Any:
+        """The configuration of the network."""
+        return self.network.conf
+
+    @property
+    def running_slots(self) -> tuple[Slot, ...]:
+        """Where running statistics lie in :attr:`params`."""
+        return self.plan.running
+
+    @property
+    def score(self) -> float:
+        """Of the last minibatch, which is the network's."""
+        return self.network.score
+
+    @score.setter
+    def score(self, score: float) -> None:
+        self.network.score = score
+
+    def keeping_threads(self) -> AbstractContextManager[None]:
+        """Do as the method of a network."""
+        return self.network.keeping_threads()
+
+    def normalizing(self, normalizer: NormalizerChoice) -> AbstractContextManager[None]:
+        """Do as the method of a network."""
+        return self.network.normalizing(normalizer)
+
+    def check_batch(self, batch: Batch) -> None:
+        """Refuse a minibatch whose features do not fit; labels are not looked at.
+
+        Raises
+        ------
+        ShapeError, DataError
+        """
+        given = as_arrays(type(self.network).__name__, batch)
+        self._converter.unlabelled(given.features, numbers=False)
+
+    def partition_check(self, normalizer: Normalizer | None) -> "FeaturesCheck":
+        """Return the function that forms features as layers know them, or refuses them.
+
+        Parameters
+        ----------
+        normalizer : Normalizer or None
+            What the data will go through.
+        """
+        return FeaturesCheck(self._converter.checks, normalizer)
+
+    def check_restorable(self, batches: Iterable[Batch]) -> None:
+        """Refuse what the layer cannot restore, before it learns of any.
+
+        Raises
+        ------
+        DataError
+            With minibatch, row and number.
+        """
+        if not self._rules:
+            return
+        with numbers_may_overflow():
+            for number, batch in enumerate(batches):
+                self._let_arrive(batch)
+                self._check(f"{self._layer.who}: minibatch {number}", len(batch))
+
+    def fit_minibatch(
+        self, batch: Batch, *, rng_stream: int = 0, exchange: Exchange | None = None
+    ) -> float:
+        """Do :meth:`train_minibatch`."""
+        return self.train_minibatch(batch, rng_stream=rng_stream, exchange=exchange)
+
+    def train_minibatch(
+        self, batch: Batch, *, rng_stream: int = 0, exchange: Exchange | None = None
+    ) -> float:
+        """Pretrain on one minibatch: gradients, update, parameters, one more iteration.
+
+        Parameters
+        ----------
+        batch : DataSet or MultiDataSet
+            Of which nothing but features is looked at.
+        rng_stream : int
+            Number of the worker: each draws its own corruption.
+        exchange : Exchange, optional
+            Hears of the update, where others train too.
+
+        Returns
+        -------
+        score : float
+            Before the update, also of the network.
+
+        Raises
+        ------
+        DivergedError
+            When the score is no number.
+        DataError
+            When the layer cannot restore what reached it.
+        """
+        network = self.network
+        with network.normalizing("own"), numbers_may_overflow():
+            n_examples = self._let_arrive(batch)
+            self._check(self._layer.who, n_examples)
+            loss = self._layer.pretrain(
+                rng=self._numbers(rng_stream), batch_size=n_examples
+            )
+            if network.conf.mini_batch:
+                loss /= n_examples
+            self.score = score = loss + self.plan.regularization_score(
+                self.params, iteration=self.iteration_count, epoch=self.epoch_count
+            )
+            check_score(type(network).__name__, score, self.iteration_count)
+            take_step(self, n_examples, exchange)
+            if exchange is not None:
+                exchange.iteration_done(self, n_examples)
+        return score
+
+    def learn(self, n_examples: int, *, held: Any = None) -> None:
+        """Average `gradients`, sums over examples, update and subtract in one pass."""
+        self.plan.step(
+            self.gradients,
+            self.params,
+            self.updater_state,
+            n_examples=n_examples if self.network.conf.mini_batch else 1,
+            iteration=self.iteration_count,
+            epoch=self.epoch_count,
+            workspace=self.network.workspace,
+            held=held,
+        )
+
+    def finish_iteration(self) -> None:
+        """Count the iteration, and hold the parameters to their constraints."""
+        self.iteration_count += 1
+        self.hold_constraints()
+
+    def hold_constraints(self) -> None:
+        """Make the parameters satisfy their constraints."""
+        self.plan.constrain(self.params)
+
+    def _let_arrive(self, batch: Batch) -> int:
+        """Let the layers in front do their part; return the number of examples."""
+        who = type(self.network).__name__
+        given = as_arrays(who, batch).features
+        arrays = self._converter.unlabelled(given, numbers=False)
+        if not arrays.num_examples:
+            raise DataError(f"{who}: a minibatch must hold an example, got none.")
+        features = self._converter.features(arrays)
+        self._program.forward(*features, training=False, rng=None)
+        return arrays.num_examples
+
+    def _check(self, who: str, n_examples: int) -> None:
         """Refuse what reached the layer in the last forward pass if it cannot be."""
-        if not self.rules:
+        if not self._rules:
             return
         # Neither dropped nor noisy.
-        x = layer.enter(
-            layer.arrived, training=False, mask=None, rng=None, batch_size=batch_size
-        )
-        for rule in self.rules:
+        x = self._arrived(n_examples)
+        for rule in self._rules:
             rule.check(who, x)
 
-    def step(self, network: "StepNetwork[Any]") -> None:
-        """Subtract the update that the network's gradients make of this layer."""
-        gradients, params = network.gradients, network.params
-        self.plan.update(
-            gradients,
-            params,
-            self._state,
-            iteration=self.iteration,
-            epoch=self.epoch,
-            workspace=network.workspace,
+    def _arrived(self, n_examples: int) -> FloatArray:
+        return self._layer.enter(
+            self._layer.arrived,
+            training=False,
+            mask=None,
+            rng=None,
+            batch_size=n_examples,
         )
-        for slot in self._slots:
-            part = slice(slot.offset, slot.stop)
-            params[part] -= gradients[part]
-        self.iteration += 1
-        self.plan.constrain(params)
+
+    def _numbers(self, rng_stream: int) -> np.random.Generator:
+        # The first member of a cluster draws what one process does.
+        whose = (self._node.key, rng_stream) if rng_stream else (self._node.key,)
+        at, seed = self.iteration_count, self.network.conf.seed
+        numbers = stream(seed, "pretraining", *whose, at)
+        return IterationStream(numbers, at, self.epoch_count)
+
+
+class FeaturesCheck(PartitionCheck):
+    """Check the features of data that are to be pretrained on."""
+
+    def __call__(self, who: str, examples: MultiDataSet) -> MultiDataSet:
+        """Return features in canonical form, or refuse them; labels are dropped."""
+        masks = examples.features_masks
+        return super().__call__(who, MultiDataSet(examples.features, [], masks))
+
+    def check(self, who: str, arrays: Arrays) -> None:
+        """Refuse numbers that are not finite, masked or not, and odd masks."""
+        self.checks.check_masks(who, arrays)
+        features = Arrays(arrays.features, [], [None] * len(arrays.features), [])
+        self.checks.check_numbers(who, features, None)
+        self.checks.check_lookups(who, features, self.normalizer)

@@ -29,7 +29,7 @@ from daskdl.nn.conf.topology import Node
 from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
-from daskdl.nn.fitting.exchange import Exchange
+from daskdl.nn.fitting.exchange import Exchange, take_step
 from daskdl.nn.joint_passes import JointPasses
 from daskdl.nn.line_search_plan import LineSearchPlan
 from daskdl.nn.memory_footprint import check_footprint, n_params_of
@@ -501,11 +501,7 @@ class StepNetwork(HasPorts, Generic[Conf]):
                     self._score, held = score, late.held
                 if exchange is not None and exchange.adds_up_gradients:
                     self._passes.add_up()
-                    n_examples = exchange.gradients(self, n_examples)
-                self.learn(n_examples, held=held)
-                if exchange is not None:
-                    exchange.updated(self)
-                self.finish_iteration()
+                take_step(self, n_examples, exchange, held=held)
             if exchange is not None:
                 exchange.iteration_done(self, batch.num_examples)
         return score

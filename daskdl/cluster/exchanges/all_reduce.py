@@ -1,7 +1,5 @@
 """Adding up gradients before each update: workers train as one with all minibatches."""
 
-from typing import Any
-
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
@@ -11,7 +9,7 @@ from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.combining import plain_sum
 from daskdl.cluster.masters.dense_sum import Contribution, Total
 from daskdl.cluster.masters.options import AllReduceTrainingMaster
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained
 
 
 class AllReduceExchange(RoundsExchange):
@@ -28,12 +26,12 @@ class AllReduceExchange(RoundsExchange):
         topic: Topic,
         mailbox: Mailbox,
         master: AllReduceTrainingMaster,
-        network: Network[Any],
+        network: Trained,
     ) -> None:
         super().__init__(rank, topic, mailbox, master)
         self._running = [slice(s.offset, s.stop) for s in network.running_slots]
 
-    def gradients(self, network: Network[Any], examples: int) -> int:
+    def gradients(self, network: Trained, examples: int) -> int:
         """Replace ``network.gradients`` by the sum over the examples of all members."""
         if self._rounds.is_alone:
             return examples
@@ -43,22 +41,22 @@ class AllReduceExchange(RoundsExchange):
         gradients = total.vectors[0] if total.vectors else None
         return self._take_over(network, total, gradients)
 
-    def iteration_done(self, network: Network[Any], examples: int) -> None:
+    def iteration_done(self, network: Trained, examples: int) -> None:
         """Count the minibatch."""
         self._trained += 1
 
-    def end(self, network: Network[Any]) -> None:
+    def end(self, network: Trained) -> None:
         """Follow the others until none has a minibatch left."""
         while not (self._is_over or self._rounds.is_alone):
             self._take_part(network)
         self._rounds.end()
 
-    def _take_part(self, network: Network[Any]) -> None:
+    def _take_part(self, network: Trained) -> None:
         if total := self.gradients(network, 0):
             network.learn(total)
             network.finish_iteration()
 
-    def _contribution(self, network: Network[Any], examples: int) -> Contribution:
+    def _contribution(self, network: Trained, examples: int) -> Contribution:
         return Contribution(
             # Of several iterations of one minibatch, which truncated backpropagation
             # through time makes, the first one counts it.
@@ -69,7 +67,7 @@ class AllReduceExchange(RoundsExchange):
         )
 
     def _take_over(
-        self, network: Network[Any], total: Total, gradients: FloatArray | None
+        self, network: Trained, total: Total, gradients: FloatArray | None
     ) -> int:
         """Note a round, and write what gradients came to; return all its examples."""
         self._note(total)

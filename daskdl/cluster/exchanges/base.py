@@ -20,7 +20,7 @@ from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.workload import Workload
 from daskdl.errors import StepTimeoutError
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained
 
 Stage: TypeAlias = tuple[int, int, int]
 """The phase, how often all have waited for all in it, and how far the next wait is."""
@@ -73,7 +73,7 @@ class ClusterExchange(ABC):
     def positions(self) -> dict[int, int]:
         """Minibatches of each peer in this phase whose updates we have."""
 
-    def gradients(self, network: Network[Any], examples: int) -> int:
+    def gradients(self, network: Trained, examples: int) -> int:
         """Return `examples`: gradients stay those of a member's own minibatch."""
         return examples
 
@@ -88,28 +88,26 @@ class ClusterExchange(ABC):
         return True
 
     @abstractmethod
-    def updated(self, network: Network[Any]) -> None:
+    def updated(self, network: Trained) -> None:
         """Share, if the master says so, after an update of the parameters.
 
         It is in ``network.gradients``, (n_params,), and was subtracted.
         """
 
     @abstractmethod
-    def iteration_done(self, network: Network[Any], examples: int) -> None:
+    def iteration_done(self, network: Trained, examples: int) -> None:
         """Do the exchange's work between two iterations."""
 
     @abstractmethod
-    def idle(self, network: Network[Any]) -> None:
+    def idle(self, network: Trained) -> None:
         """Do for a moment what peers need, while there is nothing to train."""
 
     @abstractmethod
-    def end(self, network: Network[Any]) -> None:
+    def end(self, network: Trained) -> None:
         """End the phase together with all peers that are alive."""
 
     @abstractmethod
-    def finish(
-        self, network: Network[Any], phase: int, members: frozenset[int]
-    ) -> None:
+    def finish(self, network: Trained, phase: int, members: frozenset[int]) -> None:
         """Make all replicas equal before the network is returned."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -143,7 +141,7 @@ class ClusterExchange(ABC):
         return []
 
     @abstractmethod
-    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None: ...
+    def _begin(self, network: Trained, peers: frozenset[int]) -> None: ...
 
     @abstractmethod
     def _receive(self, rank: int, data: Any) -> None: ...
@@ -160,7 +158,7 @@ class ClusterExchange(ABC):
 
     def begin(
         self,
-        network: Network[Any],
+        network: Trained,
         members: frozenset[int],
         workload: Workload,
         hosts: Mapping[int, str] = NO_HOSTS,

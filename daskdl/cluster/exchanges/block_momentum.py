@@ -10,7 +10,7 @@ from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.dense_sum import Total
 from daskdl.cluster.masters.options import BlockMomentumTrainingMaster
 from daskdl.cluster.masters.outer_momentum import OuterMomentum
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained
 
 
 class BlockMomentumExchange(ParameterAveragingExchange):
@@ -22,7 +22,7 @@ class BlockMomentumExchange(ParameterAveragingExchange):
         topic: Topic,
         mailbox: Mailbox,
         master: BlockMomentumTrainingMaster,
-        network: Network[Any],
+        network: Trained,
         velocity: FloatArray | None,
     ) -> None:
         super().__init__(rank, topic, mailbox, master, network.updater_state)
@@ -41,11 +41,11 @@ class BlockMomentumExchange(ParameterAveragingExchange):
         """Go on with a velocity."""
         self._outer.go_on(state["velocity"])
 
-    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+    def _begin(self, network: Trained, peers: frozenset[int]) -> None:
         super()._begin(network, peers)
         self._outer.begin(to_host(network.params))
 
-    def _go_on_from(self, network: Network[Any], means: Sequence[FloatArray]) -> None:
+    def _go_on_from(self, network: Trained, means: Sequence[FloatArray]) -> None:
         params, *others = means
         super()._go_on_from(network, [self._outer.step(params), *others])
         network.hold_constraints()

@@ -26,7 +26,7 @@ from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.masters.tree_messages import InPhase
 from daskdl.cluster.workload import Workload
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class GradientSharingExchange(ClusterExchange):
 
     def begin(
         self,
-        network: Network[Any],
+        network: Trained,
         members: frozenset[int],
         workload: Workload,
         hosts: Mapping[int, str] = NO_HOSTS,
@@ -84,7 +84,7 @@ class GradientSharingExchange(ClusterExchange):
             self._answer()
         self._settled_s = time.monotonic()
 
-    def updated(self, network: Network[Any]) -> None:
+    def updated(self, network: Trained) -> None:
         """Share the updates if it is time, and apply those that peers sent."""
         self._measure_step()
         # Of several updates of one minibatch, which truncated backpropagation through
@@ -108,7 +108,7 @@ class GradientSharingExchange(ClusterExchange):
             self._pass_on()
         self._settled_s = time.monotonic()
 
-    def _share(self, network: Network[Any], update: FloatArray, position: int) -> None:
+    def _share(self, network: Trained, update: FloatArray, position: int) -> None:
         # Peers may have gone while a threshold was agreed on.
         if self._peer.is_alone:
             return
@@ -172,18 +172,18 @@ class GradientSharingExchange(ClusterExchange):
         self._wait("share their first update in", lambda: self._peer.undecided)
         self._peer.agree(proposal)
 
-    def iteration_done(self, network: Network[Any], examples: int) -> None:
+    def iteration_done(self, network: Trained, examples: int) -> None:
         """Count the minibatch: sharing happened with its update."""
         self._trained += 1
 
-    def idle(self, network: Network[Any]) -> None:
+    def idle(self, network: Trained) -> None:
         """Take in what peers send."""
         with self._params.lent():
             self._take_event()
             self._drain()
             self._pass_on()
 
-    def end(self, network: Network[Any]) -> None:
+    def end(self, network: Trained) -> None:
         """Take in every message of the phase."""
         with self._params.lent():
             if self._peer.has_rest(self._trained):
@@ -192,9 +192,7 @@ class GradientSharingExchange(ClusterExchange):
             self._peer.conclude(self._trained)
         network.hold_constraints()
 
-    def finish(
-        self, network: Network[Any], phase: int, members: frozenset[int]
-    ) -> None:
+    def finish(self, network: Trained, phase: int, members: frozenset[int]) -> None:
         """Tell counters, and where the thresholds stand.
 
         Each keeps an updater state of its own: those of members that trained as much
@@ -237,7 +235,7 @@ class GradientSharingExchange(ClusterExchange):
         """How many minibatches late the messages of peers were."""
         return self._peer.staleness
 
-    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+    def _begin(self, network: Trained, peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)
         self._rounds.begin(self._phase, peers)
         self._mesh = self._new_mesh()

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.cluster.bus import Topic
@@ -13,7 +12,7 @@ from daskdl.cluster.masters.delayed_mean import carried_on
 from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
 from daskdl.cluster.masters.round_sizes import RoundSizes
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained
 
 
 class ParameterAveragingExchange(RoundsExchange):
@@ -53,7 +52,7 @@ class ParameterAveragingExchange(RoundsExchange):
         """Whether members differ so much in speed that their rounds differ in size."""
         return self._sizes.are_uneven
 
-    def iteration_done(self, network: Network[Any], examples: int) -> None:
+    def iteration_done(self, network: Trained, examples: int) -> None:
         """Count, go on with a round that is under way, and average if one is full."""
         self._trained += 1
         self._since_round += 1
@@ -64,14 +63,14 @@ class ParameterAveragingExchange(RoundsExchange):
         if self._since_round >= self._sizes.own:
             self._take_part(network)
 
-    def idle(self, network: Network[Any]) -> None:
+    def idle(self, network: Trained) -> None:
         """Take part in the rounds of peers, of which one may be under way."""
         if self._rounds.is_under_way:
             self._take_mean(network)
         else:
             super().idle(network)
 
-    def end(self, network: Network[Any]) -> None:
+    def end(self, network: Trained) -> None:
         """Take part in rounds until every member has trained all its minibatches.
 
         Nobody trains during the last one, which so leaves all replicas equal.
@@ -84,23 +83,23 @@ class ParameterAveragingExchange(RoundsExchange):
             self._average_states(network)
         self._rounds.end()
 
-    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+    def _begin(self, network: Trained, peers: frozenset[int]) -> None:
         super()._begin(network, peers)
         self._phase_examples = 0
         self._began_s = time.monotonic()
 
-    def _averaged(self, network: Network[Any]) -> list[FloatArray]:
+    def _averaged(self, network: Trained) -> list[FloatArray]:
         """Return the vectors that are averaged in each round, the parameters first."""
         if self._master.save_updater and not self._master.overlap:
             return [network.params, network.updater_state]
         return [network.params]
 
-    def _go_on_from(self, network: Network[Any], means: Sequence[FloatArray]) -> None:
+    def _go_on_from(self, network: Trained, means: Sequence[FloatArray]) -> None:
         """Overwrite what was averaged; others may still be sent the means."""
         for vector, mean in zip(self._averaged(network), means, strict=True):
             vector[...] = to_device(mean, vector)
 
-    def _take_part(self, network: Network[Any]) -> None:
+    def _take_part(self, network: Trained) -> None:
         """Bring what we have; with `overlap` its mean is taken later."""
         seconds = time.monotonic() - self._began_s
         self._settle(network)
@@ -109,7 +108,7 @@ class ParameterAveragingExchange(RoundsExchange):
             self._take_mean(network)
             self._began_s = time.monotonic()
 
-    def _poll(self, network: Network[Any]) -> None:
+    def _poll(self, network: Trained) -> None:
         """Go on with the round under way, without waiting."""
         self._drain()
         self._look_up()
@@ -117,12 +116,12 @@ class ParameterAveragingExchange(RoundsExchange):
         if self._rounds.poll() and self._master.dealing != "fixed":
             self._take_mean(network)
 
-    def _settle(self, network: Network[Any]) -> None:
+    def _settle(self, network: Trained) -> None:
         """Take the mean of the round under way, if there is one."""
         if self._rounds.is_under_way:
             self._take_mean(network)
 
-    def _start(self, network: Network[Any], seconds: float) -> None:
+    def _start(self, network: Trained, seconds: float) -> None:
         """Start a round with what we have, trained in so many seconds."""
         own = Contribution(
             position=self._trained,
@@ -143,7 +142,7 @@ class ParameterAveragingExchange(RoundsExchange):
         self._since_round = self._examples = 0
         self._began_s = time.monotonic()
 
-    def _take_mean(self, network: Network[Any]) -> None:
+    def _take_mean(self, network: Trained) -> None:
         """Wait until the round under way is over, and go on from what it came to."""
         total = self._rounds.conclude("average")
         if total.vectors is not None:
@@ -155,7 +154,7 @@ class ParameterAveragingExchange(RoundsExchange):
         self._note(total)
         self._sizes.take({rank: (i.minibatches, i.seconds) for rank, i in told.items()})
 
-    def _carry_on(self, network: Network[Any], means: Sequence[FloatArray]) -> None:
+    def _carry_on(self, network: Trained, means: Sequence[FloatArray]) -> None:
         """Go on from means, with what we have trained since on top of them."""
         now = network.params.copy() if self._since_round else None
         self._go_on_from(network, means)
@@ -165,7 +164,7 @@ class ParameterAveragingExchange(RoundsExchange):
             )
             network.hold_constraints()
 
-    def _average_states(self, network: Network[Any]) -> None:
+    def _average_states(self, network: Trained) -> None:
         """Average the updater states of all, weighted by what each has trained."""
         state = network.updater_state
         own = Contribution(

@@ -13,7 +13,7 @@ from daskdl.cluster.masters.low_rank import matrices
 from daskdl.cluster.masters.options import PowerSGDTrainingMaster
 from daskdl.cluster.masters.power_sgd import PowerSgd
 from daskdl.cluster.workload import Workload
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained
 
 
 class PowerSgdExchange(AllReduceExchange):
@@ -30,7 +30,7 @@ class PowerSgdExchange(AllReduceExchange):
         topic: Topic,
         mailbox: Mailbox,
         master: PowerSGDTrainingMaster,
-        network: Network[Any],
+        network: Trained,
     ) -> None:
         super().__init__(rank, topic, mailbox, master, network)
         running = {slot.name for slot in network.running_slots}
@@ -46,7 +46,7 @@ class PowerSgdExchange(AllReduceExchange):
 
     def begin(
         self,
-        network: Network[Any],
+        network: Trained,
         members: frozenset[int],
         workload: Workload,
         hosts: Mapping[int, str] = NO_HOSTS,
@@ -70,7 +70,7 @@ class PowerSgdExchange(AllReduceExchange):
         self._rule.load_state_dict(state)
         self._is_restored = True
 
-    def gradients(self, network: Network[Any], examples: int) -> int:
+    def gradients(self, network: Trained, examples: int) -> int:
         """Replace ``network.gradients`` by what the sum of all is approximated by."""
         if self._rounds.is_alone:
             self._go_on_alone(network, examples)
@@ -90,7 +90,7 @@ class PowerSgdExchange(AllReduceExchange):
         gradients = self._rule.take(total.vectors, examples)
         return self._take_over(network, total, gradients)
 
-    def _go_on_alone(self, network: Network[Any], examples: int) -> None:
+    def _go_on_alone(self, network: Trained, examples: int) -> None:
         """Catch up on what was left out for the sake of others."""
         if self._rule.has_error:
             whole = self._rule.whole(to_host(network.gradients), examples)

@@ -12,7 +12,7 @@ from daskdl.cluster.masters.dense_sum import Total
 from daskdl.cluster.masters.options import (
     TrainingMaster,
 )
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.trained import Trained
 
 
 class RoundsExchange(ClusterExchange):
@@ -37,25 +37,23 @@ class RoundsExchange(ClusterExchange):
         return self._rounds.is_alone
 
     @abstractmethod
-    def _take_part(self, network: Network[Any]) -> None:
+    def _take_part(self, network: Trained) -> None:
         """Take a round for the sake of peers that have minibatches left."""
 
-    def updated(self, network: Network[Any]) -> None:
+    def updated(self, network: Trained) -> None:
         """Do nothing: what is shared are not updates."""
 
-    def idle(self, network: Network[Any]) -> None:
+    def idle(self, network: Trained) -> None:
         """Take part in the rounds of peers that have minibatches left."""
         if self._rounds.is_awaited and not self._is_over:
             self._take_part(network)
         else:
             self._take_event()
 
-    def finish(
-        self, network: Network[Any], phase: int, members: frozenset[int]
-    ) -> None:
+    def finish(self, network: Trained, phase: int, members: frozenset[int]) -> None:
         """Do nothing: the last round left all replicas equal."""
 
-    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+    def _begin(self, network: Trained, peers: frozenset[int]) -> None:
         self._rounds.begin(self._phase, peers)
         self._positions = dict.fromkeys(peers, 0)
         self._is_over = not peers

@@ -28,6 +28,7 @@ class FitStarted:
     examples: int | None = None  # of an epoch, if that is known
     minibatches: int | None = None
     skipped: int = 0  # rows of the data that could not become examples
+    layer: str | None = None  # that is pretrained
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ class Exchange(Protocol):
 
         Parameters
         ----------
-        network : Network
+        network : Network or LayerPretraining
             Its gradients, (n_params,), are sums over its examples.
         examples : int
             How many; 0 if it has none.
@@ -37,3 +37,26 @@ class Exchange(Protocol):
 
     def iteration_done(self, network: Any, examples: int) -> None:
         """Do the exchange's work between two iterations, such as averaging."""
+
+
+def take_step(
+    trained: Any, n_examples: int, exchange: Exchange | None, *, held: Any = None
+) -> None:
+    """Update parameters by gradients that are there, together with others if any are.
+
+    Parameters
+    ----------
+    trained : Network or LayerPretraining
+        Its gradients, (n_params,), are sums over examples.
+    n_examples : int
+        How many.
+    exchange : Exchange or None
+    held
+        As ``learn`` takes it.
+    """
+    if exchange is not None and exchange.adds_up_gradients:
+        n_examples = exchange.gradients(trained, n_examples)
+    trained.learn(n_examples, held=held)
+    if exchange is not None:
+        exchange.updated(trained)
+    trained.finish_iteration()

@@ -46,9 +46,13 @@ class Fit:
         Returns where the threshold of gradient sharing stands.
     tally : function of (data, empty, ``**how``), optional
         Makes a pass over data with it, likewise.
+    layer : str, optional
+        The layer that is pretrained.
 
     Attributes
     ----------
+    layer : str or None
+        In pretraining the name of the layer that learns; None where the network does.
     epochs : int
         How many there will be.
     epoch : int
@@ -82,7 +86,10 @@ class Fit:
         evaluate: Callable[..., Any] | None = None,
         threshold: Callable[[], float] = lambda: math.nan,
         tally: Callable[..., Any] | None = None,
+        *,
+        layer: str | None = None,
     ) -> None:
+        self.layer = layer
         self.epochs = epochs
         self.epoch = 0
         self.plan: Callable[[], RunPlan] = RunPlan
@@ -113,6 +120,11 @@ class Fit:
         self._tally = tally
         self.values: dict[str, float] = {}
         self._start_s = self._epoch_start_s = time.monotonic()
+
+    @property
+    def listeners(self) -> Sequence[Listener]:
+        """Who hears of it."""
+        return self._listeners
 
     @property
     def network(self) -> "Network[Any]":

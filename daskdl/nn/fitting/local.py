@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from daskdl.checks import check_count, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
@@ -38,6 +38,7 @@ from daskdl.nn.fitting.preparation import given_options, prepare
 from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
 from daskdl.nn.fitting.run_state import DataFingerprint, RunPlan, RunPosition
 from daskdl.nn.fitting.score_sum import ScoreSum
+from daskdl.nn.fitting.trained import Trained, network_of
 from daskdl.nn.loss_evaluations import check_class_outputs
 from daskdl.nn.normalizing import (
     NormalizerChoice,
@@ -118,7 +119,15 @@ def fit_here(
     check_count(who, "epochs", epochs)
     with network.turns.training(who), network.keeping_threads():
         resumed = None if resume is None else resumed_run(who, resume, network, epochs)
-        task = prepared(network, data, epochs=epochs, resumed=resumed, **how)
+        task = prepared(
+            network,
+            data,
+            epochs=epochs,
+            passes=epochs,
+            who=who,
+            resumed=resumed,
+            **how,
+        )
         if resumed is not None and resumed.is_complete(who, epochs):
             network.last_fit = resumed.state.report
             resumed.tell_complete(task.fit)
@@ -127,10 +136,12 @@ def fit_here(
 
 
 def prepared(
-    network: "Network[Any]",
+    trained: Trained,
     data: Any,
     *,
     epochs: int,
+    passes: int,
+    who: str,
     batch_size: int | None,
     shuffle: bool,
     normalizer: NormalizerChoice,
@@ -139,14 +150,23 @@ def prepared(
     source_options: dict[str, Any],
     resumed: Resumed | None,
 ) -> Task:
-    """Check the arguments of ``Network.fit``, and fit normalizers.
+    """Check the arguments of ``Network.fit``, or of ``pretrain``, and fit normalizers.
+
+    Parameters
+    ----------
+    trained : Network or LayerPretraining
+        What the data are for.
+    passes : int
+        Over the data, of all that is trained on them.
+    who : str
+        Named in errors.
 
     Raises
     ------
     OptionError, DataError, ShapeError
         As that says.
     """
-    who = f"{type(network).__name__}.fit"
+    network = network_of(trained)
     check_type(who, "shuffle", shuffle, bool)
     hearing = hearing_of(who, listeners)
     if resumed is None:
@@ -162,7 +182,7 @@ def prepared(
     is_cut_anew = batch_size is not None and is_several(data)
     if options is None and not is_stored(data) and not is_cut_anew:
         begin, facts = _passes_over_given(
-            who, network, data, epochs, batch_size, used, shuffle=shuffle
+            who, trained, data, passes, batch_size, used, shuffle=shuffle
         )
     else:
         if batch_size is not None and isinstance(data, str) and numba_is_used():
@@ -170,7 +190,7 @@ def prepared(
             start_compiling(network, batch_size)
         room = room_here()
         begin, facts, loads, skipped = _passes_over_source(
-            network, data, options, batch_size, used, room, shuffle=shuffle
+            trained, data, options, batch_size, used, room, shuffle=shuffle
         )
     fit = Fit(hearing, epochs, lambda: network)
     fit.plan = lambda: RunPlan(
@@ -188,7 +208,7 @@ def prepared(
     return Task(who, begin, facts, fit, used, loads, room, resumed, skipped)
 
 
-def train(network: "Network[Any]", task: Task) -> None:
+def train(trained: Trained, task: Task) -> None:
     """Train all epochs: the one loop of a process.
 
     Raises
@@ -196,15 +216,15 @@ def train(network: "Network[Any]", task: Task) -> None:
     DivergedError
         When a score, or a parameter at the end of an epoch, is no number.
     """
-    fit = task.fit
+    fit, network = task.fit, network_of(trained)
     after = RunPosition()
     if task.resumed is not None:
         after = task.resumed.state.position
         fit.go_on(task.resumed.state, task.resumed.path)
     network.last_fit = fit.report
-    fit.begin(FitStarted(epochs=fit.epochs, skipped=task.skipped))
+    fit.begin(FitStarted(epochs=fit.epochs, skipped=task.skipped, layer=fit.layer))
     try:
-        _train_epochs(network, task, after)
+        _train_epochs(trained, task, after)
     except DivergedError as error:
         if not fit.takes_divergence(error):
             raise
@@ -214,43 +234,41 @@ def train(network: "Network[Any]", task: Task) -> None:
     network.last_fit = fit.report
 
 
-def _train_epochs(network: "Network[Any]", task: Task, after: RunPosition) -> None:
+def _train_epochs(trained: Trained, task: Task, after: RunPosition) -> None:
     """Train all epochs, or those behind a position of the run."""
     fit = task.fit
-    first = network.epoch_count - after.epoch
+    first = trained.epoch_count - after.epoch
     for number in range(after.epoch + 1, fit.epochs + 1):
         fit.begin_epoch(number)
         if fit.is_stopped():
             break
-        _train_epoch(network, task, first + number - 1, after)
+        _train_epoch(trained, task, first + number - 1, after)
         if fit.is_stopped():
             break
         after = RunPosition(epoch=number)
 
 
-def _train_epoch(
-    network: "Network[Any]", task: Task, epoch: int, after: RunPosition
-) -> None:
+def _train_epoch(trained: Trained, task: Task, epoch: int, after: RunPosition) -> None:
     """Train the minibatches of an epoch, or those behind a position in it."""
     fit = task.fit
-    total, examples, trained = ScoreSum(), 0, 0
+    total, examples, done = ScoreSum(), 0, 0
     if task.resumed is not None and after.positions:
-        (trained,) = after.positions
+        (done,) = after.positions
         state = task.resumed.state
         total, examples = ScoreSum(state.score_sum), state.examples
 
     def here() -> RunPosition:
-        return RunPosition(epoch=fit.epoch - 1, positions=(trained,), room=room)
+        return RunPosition(epoch=fit.epoch - 1, positions=(done,), room=room)
 
     room = after.room if after.positions else task.room
     with closing(_each(task.begin(epoch, after))) as batches:
         for batch in batches:
             # Not around the loop: what makes minibatches may use the network.
-            with network.normalizing(task.normalizer):
-                score = network.train_minibatch(batch)
+            with trained.normalizing(task.normalizer):
+                score: SupportsFloat = trained.train_minibatch(batch)
             total.add(score, len(batch))
             examples += len(batch)
-            trained += 1
+            done += 1
             fit.count(fit.iteration + 1, examples, score)
             if fit.is_stopped():
                 break
@@ -259,8 +277,8 @@ def _train_epoch(
     fit.report.loads = task.loads()
     # Only whole epochs count, as on a cluster, where a stop waits for the end.
     is_whole = not fit.is_stopped() or examples == task.facts().examples
-    network.epoch_count += is_whole
-    check_finite(task.who, network)
+    trained.epoch_count += is_whole
+    check_finite(task.who, trained)
     fit.report.examples += examples
     if is_whole:
         fit.end_epoch(examples, total.total / examples, 0)
@@ -278,31 +296,34 @@ def _each(batches: Iterable[Batch]) -> Generator[Batch, None, None]:
 
 def _passes_over_given(
     who: str,
-    network: "Network[Any]",
+    trained: Trained,
     data: Any,
-    epochs: int,
+    passes: int,
     batch_size: int | None,
     normalizer: Any,
     *,
     shuffle: bool,
 ) -> tuple[Pass, Facts]:
     """Begin passes over arrays, DataSets, or iterators of them."""
-    check_batch_size(who, data, batch_size)
+    network = network_of(trained)
+    if trained is network:
+        # Of features alone an array is one minibatch, and so may be a pair.
+        check_batch_size(who, data, batch_size)
     check_classes_kept(who, normalizer, network.labels)
     check_class_outputs(network)
     is_unfitted = normalizer is not None and not normalizer.is_fitted
-    check_readable(who, data, epochs + is_unfitted)
+    check_readable(who, data, passes + is_unfitted)
     if shuffle and not is_in_memory(data):
         raise OptionError(
             f"{who}: shuffle must be False for what yields minibatches in an order of "
             f"its own, got True with {type(data).__name__}. Give a list."
         )
-    check = partial(_check_batch, network, network.partition_check(normalizer))
+    check = partial(_check_batch, trained, trained.partition_check(normalizer))
     batches = passes_over(who, data, batch_size, check)
     if normalizer is not None:
         settle_axis(who, normalizer, network.inputs, network.outputs)
     if is_unfitted:
-        form = network.partition_check(normalizer).checks.canonical_examples
+        form = trained.partition_check(normalizer).checks.canonical_examples
         # Uncut, as a cluster adds them up: sums of other parts are rounded otherwise.
         whole = minibatches(who, data, None) if is_in_memory(data) else batches()
         normalizer.fit(form(who, batch) for batch in whole)
@@ -325,22 +346,22 @@ def _passes_over_given(
 
 
 def _check_batch(
-    network: "Network[Any]", check: PartitionCheck, who: str, batch: Batch
+    trained: Trained, check: PartitionCheck, who: str, batch: Batch
 ) -> None:
     """Refuse data of which an example has the wrong shape, or a number is none."""
     if not len(batch):
         return  # no harm where it is cut into minibatches, else refused as one
     looked_at = batch.slice(0, 1)
     try:
-        network.check_batch(looked_at)
+        trained.check_batch(looked_at)
     except ShapeError:
         # Its message has the whole shape.
-        network.check_batch(batch)
+        trained.check_batch(batch)
     check.check(who, as_arrays(who, batch))
 
 
 def _passes_over_source(
-    network: "Network[Any]",
+    trained: Trained,
     data: Any,
     options: SourceOptions | None,
     batch_size: int | None,
@@ -365,7 +386,7 @@ def _passes_over_source(
         return [scan_partition(partition, keep=keep, **how) for partition in found]
 
     prepared = prepare(
-        network, data, options, batch_size=batch_size, normalizer=normalizer, scan=scan
+        trained, data, options, batch_size=batch_size, normalizer=normalizer, scan=scan
     )
     partitions.update(enumerate(prepared.source.partitions))
 
@@ -377,7 +398,7 @@ def _passes_over_source(
             epoch,
             1,
             shuffled=shuffle,
-            seed=network.conf.seed,
+            seed=trained.conf.seed,
             room=after.room if after.positions else room,
         )
         batches = reader.read_all(order[sum(after.positions) :], epoch)

@@ -36,7 +36,9 @@ from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.fitting.class_names import take_class_names
+from daskdl.nn.fitting.events import FitStarted
 from daskdl.nn.fitting.run_state import DataFingerprint
+from daskdl.nn.fitting.trained import Trained, network_of
 from daskdl.nn.loss_evaluations import CLASS_LOSSES, check_class_outputs, tells_classes
 from daskdl.nn.normalizing import check_classes_kept, settle_axis
 
@@ -91,6 +93,19 @@ class PreparedData:
     def fingerprint(self) -> DataFingerprint:
         """What shows that a run that goes on has the same data."""
         return DataFingerprint.of(self.source, self.minibatches)
+
+    def started(
+        self, epochs: int, workers: tuple[str, ...], layer: str | None = None
+    ) -> FitStarted:
+        """Return what listeners hear when workers begin to train on these data."""
+        return FitStarted(
+            workers=workers,
+            examples=self.examples,
+            minibatches=len(self.minibatches),
+            epochs=epochs,
+            skipped=self.facts.skipped,
+            layer=layer,
+        )
 
     def fits(self, room: Room, n_workers: int = 1) -> bool:
         """Whether memory holds all examples: nothing has to be read ahead."""
@@ -166,17 +181,17 @@ def scan_here(
 
 
 def scan_options(
-    network: "Network[Any]",
+    trained: Trained,
     normalizer: Normalizer | None,
 ) -> dict[str, Any]:
-    """Return the arguments of a scan of data for a network.
+    """Return the arguments of a scan of data for a network, or a layer of one.
 
     So that the normalizer can be fitted, if it is one that is not; and so that what the
     network would not take is refused.
     """
     how: dict[str, Any] = {
         "statistics": False,
-        "check": network.partition_check(normalizer),
+        "check": trained.partition_check(normalizer),
     }
     if normalizer is None or normalizer.is_fitted:
         return how
@@ -188,7 +203,7 @@ def scan_options(
 
 
 def prepare(
-    network: "Network[Any]",
+    trained: Trained,
     data: Any,
     options: SourceOptions | None = None,
     *,
@@ -196,13 +211,14 @@ def prepare(
     normalizer: Normalizer | None = None,
     scan: Scan = scan_here,
 ) -> PreparedData:
-    """Open, check and cut `data` for `network`.
+    """Open, check and cut `data` for a network, or for pretraining a layer of one.
 
-    A network without names of classes takes those that are stored with the labels.
+    A network without names of classes takes those that are stored with the labels;
+    pretraining reads none.
 
     Parameters
     ----------
-    network : Network
+    trained : Network or LayerPretraining
         What the data are for.
     data, options
         See :func:`daskdl.data.sources.source.open_source`. The number of classes and
@@ -226,6 +242,9 @@ def prepare(
     OptionError
         When `batch_size` is needed and missing.
     """
+    network = network_of(trained)
+    if trained is not network:
+        options = replace(options or SourceOptions(), require_labels=False)
     for one in (normalizer, *_single(options.pre_processor if options else ())):
         check_classes_kept("fit", one, network.labels)
     source = open_source(data, options_for(network, options, data))
@@ -233,16 +252,17 @@ def prepare(
     unfitted = None if normalizer is None or normalizer.is_fitted else normalizer
     if normalizer is not None:
         settle_axis("fit", normalizer, network.inputs, network.outputs)
-    how = scan_options(network, normalizer)
+    how = scan_options(trained, normalizer)
     each = (scan_here if source.in_memory else scan)(source.partitions, how)
     if not any(entry.rows for entry in each):
         raise DataError(f"{source.name}: must hold at least one example, got none.")
     facts = merge_facts(each, align=source.partitions[0].align)
-    _check_fits(network, source, facts, None)
+    _check_fits(trained, source, facts, None)
     if unfitted is not None:
         unfitted.fit_statistics(facts.statistics or (), facts.label_statistics or ())
-    _check_fits(network, source, facts, normalizer)
-    take_class_names(network, source)
+    _check_fits(trained, source, facts, normalizer)
+    if trained is network:
+        take_class_names(network, source)
     partitions, streams = block_streams(
         source.partitions, [entry.blocks for entry in each]
     )
@@ -440,14 +460,14 @@ def _n_classes(network: "Network[Any]") -> int | tuple[int | None, ...] | None:
 
 
 def _check_fits(
-    network: "Network[Any]",
+    trained: Trained,
     source: Source,
     facts: PartitionFacts,
     normalizer: Normalizer | None,
 ) -> None:
     sample = _sample(facts)
     try:
-        network.check_batch(sample)
+        trained.check_batch(sample)
         if normalizer is not None:
             normalizer.transform(MultiDataSet.of(sample))
     except ShapeError as error:

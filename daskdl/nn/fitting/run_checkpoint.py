@@ -83,6 +83,12 @@ class RunCheckpoint(Listener):
 
     def on_fit_start(self, fit: Fit) -> None:
         """Refuse the directory of another run, before anything is trained."""
+        if fit.layer is not None:
+            raise OptionError(
+                "RunCheckpoint: what is trained must be the network, got pretraining "
+                f"of layer {fit.layer!r}, with which no run goes on. Use "
+                "CheckpointListener, or give it to fit, which is behind it."
+            )
         if fit.network.searches_lines:
             raise OptionError(
                 "RunCheckpoint: network must be trained by updates, got one that is by "

@@ -1,0 +1,259 @@
+"""What the front ends train without labels, and what they prepare for all training."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from daskdl.checks import check_count, check_type
+from daskdl.cluster.driver import Driver
+from daskdl.cluster.frontend_dl4j import Dl4jMethods
+from daskdl.cluster.frontend_inference import AGAIN, N
+from daskdl.cluster.inference import scan_on
+from daskdl.cluster.member_states import KeptStates
+from daskdl.cluster.session_members import SESSION_ADVICE
+from daskdl.cluster.travel import check_travels, travelling
+from daskdl.data.sources.source import SourceOptions
+from daskdl.nn.fitting.events import Preparing
+from daskdl.nn.fitting.hearing import hearing_of
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.preparation import PreparedData, given_options, prepare
+from daskdl.nn.fitting.trained import Trained
+from daskdl.nn.given_in_one import data_in_one
+from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
+from daskdl.nn.pretraining import LayerPretraining
+from daskdl.training.registered_kinds import packed_kinds
+
+__all__ = ["STARTING", "ClusterPretraining", "tell_preparing"]
+
+STARTING = "starting on the workers, which compile what is new"
+
+Tell = Callable[[str], None]
+
+
+class ClusterPretraining(Dl4jMethods[N]):
+    """A network on a cluster, as far as it is trained without labels."""
+
+    @data_in_one
+    def pretrain(
+        self,
+        data: Any,
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        normalizer: NormalizerChoice = "own",
+        listeners: Listener | Iterable[Listener] | None = None,
+        options: SourceOptions | None = None,
+        workers: Sequence[str] | int | None = None,
+        resources: Mapping[str, float] | None = None,
+        start_timeout_s: float | None = None,
+        **source_options: Any,
+    ) -> N:
+        """Pretrain all layers that can be on the cluster, one after the other.
+
+        Each for all epochs before the next, on what reaches it of the features.
+
+        Parameters
+        ----------
+        data, epochs, batch_size, shuffle, normalizer, listeners, workers, resources
+        start_timeout_s, options, **source_options
+            As for :meth:`pretrain_layer`.
+
+        Returns
+        -------
+        network
+            The trained network, which is also ``self.network``.
+
+        Raises
+        ------
+        OptionError
+            If no layer can be pretrained. All others as :meth:`pretrain_layer`.
+        """
+        return self._pretrain(
+            "pretrain",
+            None,
+            data,
+            epochs=epochs,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            normalizer=normalizer,
+            listeners=listeners,
+            options=options,
+            workers=workers,
+            resources=resources,
+            start_timeout_s=start_timeout_s,
+            source_options=source_options,
+        )
+
+    def pretrain_layer(
+        self,
+        layer: int | str,
+        data: Any,
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        normalizer: NormalizerChoice = "own",
+        listeners: Listener | Iterable[Listener] | None = None,
+        options: SourceOptions | None = None,
+        workers: Sequence[str] | int | None = None,
+        resources: Mapping[str, float] | None = None,
+        start_timeout_s: float | None = None,
+        **source_options: Any,
+    ) -> N:
+        """Train one layer on the cluster on what reaches it of the features.
+
+        Its updates go through the training master as those of a fit do; the layers in
+        front of it work in inference mode and stay as they are. What one process does,
+        :meth:`daskdl.MultiLayerNetwork.pretrain_layer`, one worker does bit for bit.
+
+        Parameters
+        ----------
+        layer : int or str
+            Index in a sequence, or name.
+        data
+            What :meth:`fit` takes. No labels are needed, and none are looked at.
+        epochs : int
+            Passes over the data; each example is trained once in each.
+        batch_size, shuffle, normalizer, workers, resources, start_timeout_s
+            As for :meth:`fit`.
+        listeners : Listener or several, optional
+            What hears of it, of each layer as of a fit; those of `set_listeners` if not
+            given.
+        options, **source_options
+            How to read `data`, as for :meth:`fit`.
+
+        Returns
+        -------
+        network
+            The trained network, which is also ``self.network``.
+
+        Raises
+        ------
+        OptionError, DataError, ShapeError
+            Before any worker trains, when options, data and network do not go together.
+        DataError
+            When the loss or distribution of the layer cannot restore what reaches it.
+        WorkerLostError
+            When no worker is left.
+        """
+        return self._pretrain(
+            "pretrain_layer",
+            layer,
+            data,
+            epochs=epochs,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            normalizer=normalizer,
+            listeners=listeners,
+            options=options,
+            workers=workers,
+            resources=resources,
+            start_timeout_s=start_timeout_s,
+            source_options=source_options,
+        )
+
+    def _pretrain(
+        self,
+        called: str,
+        layer: int | str | None,
+        data: Any,
+        *,
+        epochs: int,
+        batch_size: int | None,
+        shuffle: bool,
+        normalizer: NormalizerChoice,
+        listeners: Listener | Iterable[Listener] | None,
+        options: SourceOptions | None,
+        workers: Sequence[str] | int | None,
+        resources: Mapping[str, float] | None,
+        start_timeout_s: float | None,
+        source_options: dict[str, Any],
+    ) -> N:
+        """Pretrain a layer, or all; messages name the method that was called."""
+        who = f"{type(self).__name__}.{called}"
+        check_count(who, "epochs", epochs)
+        check_type(who, "shuffle", shuffle, bool)
+        layers = self._layers(who, layer)
+        listeners = self._listeners if listeners is None else listeners
+        hearing = hearing_of(who, listeners)
+        used = chosen_normalizer(who, self.normalizer, normalizer)
+        given = given_options(who, options, source_options)
+        enough_workers = self._enough_workers(start_timeout_s, workers, resources)
+        tell = partial(tell_preparing, hearing)
+        with self._prepared(
+            layers[0],
+            data,
+            given,
+            enough_workers,
+            tell,
+            batch_size=self._master.batch_size(batch_size),
+            normalizer=used,
+        ) as prepared:
+            if used is not None:
+                self.normalizer = used
+            # A fit does not go on with what workers had of other parameters.
+            self._kept = KeptStates()
+            tell(STARTING)
+            for one in layers:
+                with (
+                    self._scheduler_must_answer(SESSION_ADVICE),
+                    Driver(
+                        self._client,
+                        one,
+                        self._master,
+                        prepared,
+                        workers=workers,
+                        resources=resources,
+                        listeners=hearing,
+                        evaluate=self.evaluate,
+                        tally=self._tally,
+                    ) as driver,
+                ):
+                    self.last_fit = self.network.last_fit = driver.report
+                    driver.fit(epochs, shuffle=shuffle)
+        return self.network
+
+    def _layers(self, who: str, layer: int | str | None) -> list[LayerPretraining]:
+        pretraining = self.network.pretraining
+        if layer is None:
+            return pretraining.all_layers(who)
+        return [pretraining.layer(who, layer)]
+
+    @contextmanager
+    def _prepared(
+        self,
+        trained: Trained,
+        data: Any,
+        given: SourceOptions,
+        enough_workers: AbstractContextManager[None],
+        tell: Tell,
+        *,
+        batch_size: int | None,
+        normalizer: Any,
+    ) -> Iterator[PreparedData]:
+        """Wait for workers, and bring data to them, checked; they stay in the block."""
+        with ExitStack() as held:
+            with self._scheduler_must_answer(AGAIN):
+                held.enter_context(enough_workers)
+                kinds = packed_kinds(self.network.conf.to_dict())
+                own = travelling(self._master, given, kinds)
+                check_travels(self._client, type(self).__name__, own)
+                there, how = held.enter_context(self._handed_over(data, given))
+                tell("checking the data, of which every example is read once")
+                prepared = prepare(
+                    trained,
+                    there,
+                    how,
+                    batch_size=batch_size,
+                    normalizer=normalizer,
+                    scan=scan_on(self._client),
+                )
+            yield prepared
+
+
+def tell_preparing(listeners: Iterable[Listener], doing: str) -> None:
+    """Tell listeners what is done in front of a fit."""
+    for listener in listeners:
+        listener.on_event(Preparing(doing=doing))
