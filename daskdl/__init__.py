@@ -98,6 +98,11 @@ _HOMES = {
         "ScoreImprovementEpochTerminationCondition",
     ),
     "daskdl.nn.early_stopping.early_stopping": ("EarlyStopping",),
+    "daskdl.nn.early_stopping.reconstruction_scores": (
+        "AutoencoderScoreCalculator",
+        "VAEReconErrorScoreCalculator",
+        "VAEReconProbScoreCalculator",
+    ),
     "daskdl.nn.early_stopping.result": ("EarlyStoppingResult", "TerminationReason"),
     "daskdl.nn.early_stopping.savers": (
         "EarlyStoppingModelSaver",

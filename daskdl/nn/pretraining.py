@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskdl.arrays.flat import ParamLayout, Slot
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_host
 from daskdl.arrays.random import IterationStream, stream
 from daskdl.checks import some
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import DataError, OptionError
 from daskdl.nn.batches import Arrays, Batch, as_arrays
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.data_converter import DataConverter
@@ -232,6 +233,51 @@ class LayerPretraining:
             for number, batch in enumerate(batches):
                 self._let_arrive(batch)
                 self._check(f"{self._layer.who}: minibatch {number}", len(batch))
+
+    @property
+    def layer_conf(self) -> LayerConf:
+        """The configuration of the layer, with nothing left open."""
+        return self._layer.conf
+
+    def reconstruct(self, batch: Batch) -> tuple[FloatArray, FloatArray]:
+        """Return what reaches the layer of a minibatch, and what it restores of that.
+
+        Parameters
+        ----------
+        batch : DataSet or MultiDataSet
+            Of which nothing but features is looked at.
+
+        Returns
+        -------
+        arrived, restored : ndarray of shape (batch, n_in)
+            In main memory.
+        """
+        with self.network.normalizing("own"):
+            x = self._arrived(self._let_arrive(batch))
+            restored = to_host(self.layer_conf.reconstruct(self._layer.run, x))
+            return to_host(x).reshape(restored.shape).copy(), restored
+
+    def log_probabilities(self, batch: Batch, num_samples: int) -> FloatArray:
+        """Estimate the logarithm of the reconstruction probability of each example.
+
+        Parameters
+        ----------
+        batch : DataSet or MultiDataSet
+            Of which nothing but features is looked at.
+        num_samples : int
+            How often hidden causes are drawn: always the same ones.
+
+        Returns
+        -------
+        ndarray of shape (batch,)
+            In main memory.
+        """
+        conf: Any = self.layer_conf
+        rng = stream(self.network.conf.seed, "reconstruction", self._node.key)
+        with self.network.normalizing("own"):
+            x = self._arrived(self._let_arrive(batch))
+            run = self._layer.run
+            return to_host(conf.log_probability(run, x, rng, num_samples))
 
     def fit_minibatch(
         self, batch: Batch, *, rng_stream: int = 0, exchange: Exchange | None = None

@@ -50,6 +50,16 @@ class Reconstruction(ABC):
         `preout`.
         """
 
+    @abstractmethod
+    def mean(self, preout: FloatArray) -> FloatArray:
+        """Return what the data are expected to be, (rows, n_in), newly allocated.
+
+        Parameters
+        ----------
+        preout : ndarray of shape (rows, n_parameters)
+            Not changed.
+        """
+
 
 class _Activated(Reconstruction):
     """A distribution whose parameters went through an activation."""
@@ -91,6 +101,11 @@ class GaussianReconstruction(_Activated):
         grad_log_variance[...] = 0.5 * (1 - (x - mean) ** 2 * precision)
         return grad
 
+    def mean(self, preout: FloatArray) -> FloatArray:
+        """Return the means; see :meth:`Reconstruction.mean`."""
+        mean, _ = _halves(self._activation.forward(preout))
+        return mean.copy()
+
 
 class ForgivingBernoulliReconstruction(_Activated):
     """The probability of 1 in each column; infinite logarithms count 0."""
@@ -113,6 +128,10 @@ class ForgivingBernoulliReconstruction(_Activated):
         xp.copyto(quotient, 0, where=is_certain)
         return quotient
 
+    def mean(self, preout: FloatArray) -> FloatArray:
+        """Return the probabilities of 1; see :meth:`Reconstruction.mean`."""
+        return self._activation.forward(preout)
+
 
 class ExponentialReconstruction(_Activated):
     """The logarithm of the rate in each column."""
@@ -127,6 +146,12 @@ class ExponentialReconstruction(_Activated):
     def _gradient_in_output(self, x: FloatArray, output: FloatArray) -> FloatArray:
         grad: FloatArray = array_namespace(x).exp(output) * x - 1
         return grad
+
+    def mean(self, preout: FloatArray) -> FloatArray:
+        """Return 1 over the rates; see :meth:`Reconstruction.mean`."""
+        log_rate = self._activation.forward(preout)
+        mean: FloatArray = array_namespace(preout).exp(-log_rate)
+        return mean
 
 
 class LossReconstruction(Reconstruction):
@@ -149,6 +174,10 @@ class LossReconstruction(Reconstruction):
     def gradient(self, x: FloatArray, preout: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Reconstruction.gradient`."""
         return self._loss.gradient(x, preout, self._activation)
+
+    def mean(self, preout: FloatArray) -> FloatArray:
+        """Return the activated output; see :meth:`Reconstruction.mean`."""
+        return self._activation.forward(preout)
 
 
 class CompositeReconstruction(Reconstruction):
@@ -182,6 +211,12 @@ class CompositeReconstruction(Reconstruction):
             grad[:, given] = part.gradient(x[:, data], preout[:, given])
         return grad
 
+    def mean(self, preout: FloatArray) -> FloatArray:
+        """Return the means of all parts; see :meth:`Reconstruction.mean`."""
+        means = [part.mean(preout[:, given]) for part, _, given in self._columns()]
+        joined: FloatArray = array_namespace(preout).concatenate(means, axis=1)
+        return joined
+
     def _columns(self) -> list[tuple[Reconstruction, slice, slice]]:
         return list(zip(self._parts, self._of_data, self._of_preout, strict=True))
 
@@ -197,6 +232,13 @@ def reconstruction(conf: ReconstructionConf) -> Reconstruction:
     if isinstance(conf, BernoulliReconstructionDistribution):
         return _bernoulli(conf)
     return ExponentialReconstruction(conf.activation, conf.quirks)
+
+
+def has_loss(conf: ReconstructionConf) -> bool:
+    """Whether a loss compares some of the data, of which there is no probability."""
+    if isinstance(conf, CompositeReconstructionDistribution):
+        return any(has_loss(part) for part in conf.distributions)
+    return isinstance(conf, LossFunctionWrapper)
 
 
 def _bernoulli(conf: BernoulliReconstructionDistribution) -> Reconstruction:

@@ -152,6 +152,22 @@ class LayerConf(Conf):
         """
         raise TypeError(f"{type(self).__name__} learns from labels only.")
 
+    def reconstruct(self, run: Run, x: FloatArray) -> FloatArray:
+        """Return what the layer restores of its input, in inference mode.
+
+        Parameters
+        ----------
+        run : Run
+        x : ndarray of shape (batch, *input_type.shape)
+            Not to be changed.
+
+        Returns
+        -------
+        ndarray of shape (batch, n_in)
+            Newly allocated.
+        """
+        raise TypeError(f"{type(self).__name__} restores nothing.")
+
     @property
     def is_pretrainable(self) -> bool:
         """True if the layer has a method :meth:`pretrain`."""

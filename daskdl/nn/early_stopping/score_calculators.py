@@ -31,6 +31,7 @@ __all__ = [
     "ROCScoreCalculator",
     "RegressionScoreCalculator",
     "ScoreCalculator",
+    "known_metric",
 ]
 
 _ROC_METRICS = {"AUC": "AUROC", "AUPRC": "AUPRC"}
@@ -196,7 +197,7 @@ class ClassificationScoreCalculator(_OfOnePass):
     def __init__(self, metric: str, data: Any, **how: Any) -> None:
         super().__init__(data, **how)
         known = EvaluationBinary.METRICS
-        self._metric = _known_metric(type(self).__name__, metric, known)
+        self._metric = known_metric(type(self).__name__, metric, known)
         self.minimize_score = self._metric == "FAR"
 
     def _what(self) -> str:
@@ -236,7 +237,7 @@ class RegressionScoreCalculator(_OfOnePass):
     def __init__(self, metric: str, data: Any, **how: Any) -> None:
         super().__init__(data, **how)
         known = RegressionEvaluation.METRICS
-        self._metric = _known_metric(type(self).__name__, metric, known)
+        self._metric = known_metric(type(self).__name__, metric, known)
         self.minimize_score = self._metric not in ("PC", "R2")
 
     def _what(self) -> str:
@@ -289,7 +290,7 @@ class ROCScoreCalculator(_OfOnePass):
     ) -> None:
         super().__init__(data, **how)
         who = type(self).__name__
-        self._metric = _known_metric(who, metric, _ROC_METRICS)
+        self._metric = known_metric(who, metric, _ROC_METRICS)
         # It checks them.
         self._steps = ROC(threshold_steps).threshold_steps
 
@@ -319,7 +320,8 @@ class ROCScoreCalculator(_OfOnePass):
         return filled.evaluations[-1].score_for_metric(name)
 
 
-def _known_metric(who: str, metric: Any, known: Iterable[str]) -> str:
+def known_metric(who: str, metric: Any, known: Iterable[str]) -> str:
+    """Return the name of a metric, in whatever spelling, or refuse it."""
     name: str = check_one_of(who, "metric", as_known(metric, known), known)
     return name
 

@@ -143,6 +143,19 @@ class AutoEncoder(WeightOptions, TrainingOptions, LayerConf):
         xp.sum(missing, axis=0, out=run.gradients["vb"])
         return score
 
+    def reconstruct(self, run: Run, x: FloatArray) -> FloatArray:
+        """Return what is restored of `x`, of shape (batch, n_in) or images.
+
+        See :meth:`LayerConf.reconstruct`. DL4J's ``decode`` of ``encode``.
+        """
+        rows, weight = as_rows(run, x), run.params["W"]
+        preout = run.buffer("preout", (len(rows), weight.shape[1]), x.dtype)
+        dense_forward(rows, weight, run.params["b"], out=preout)
+        activation, hidden = self._activated(run, preout)
+        restored = run.like("restored preout", rows)
+        dense_forward(hidden, weight.T, run.params["vb"], out=restored)
+        return activation.forward(restored)
+
     def _activated(
         self, run: Run, preout: FloatArray
     ) -> tuple[ActivationFunction, FloatArray]:

@@ -171,6 +171,58 @@ class VariationalAutoencoder(WeightOptions, TrainingOptions, LayerConf):
         encoder_backward(grad_encoded, needs_grad_x=False)
         return score
 
+    def reconstruct(self, run: Run, x: FloatArray) -> FloatArray:
+        """Return what `x`, (batch, n_in), is expected to be at its mean hidden causes.
+
+        See :meth:`LayerConf.reconstruct`. DL4J's ``generateAtMeanGivenZ``.
+        """
+        encoded, _ = self._encoded(run, x)
+        mean, _ = _dense_rows(run, "pZXMean", encoded, self.pzx_activation)
+        restored, _ = self._decoded(run, mean)
+        return reconstruction(self.reconstruction_distribution).mean(restored)
+
+    def log_probability(
+        self, run: Run, x: FloatArray, rng: np.random.Generator, num_samples: int
+    ) -> FloatArray:
+        """Estimate the logarithm of the reconstruction probability of each row.
+
+        Parameters
+        ----------
+        run : Run
+        x : ndarray of shape (batch, n_in)
+        rng : numpy.random.Generator
+            All rows have the same draws, so that others beside them change nothing.
+        num_samples : int
+            How often hidden causes are drawn.
+
+        Returns
+        -------
+        ndarray of shape (batch,)
+            The mean of the logarithms over the draws; newly allocated.
+
+        References
+        ----------
+        An and Cho, *Variational Autoencoder based Anomaly Detection using
+        Reconstruction Probability*, 2015, algorithm 4; DL4J,
+        ``reconstructionLogProbability``.
+        """
+        xp = array_namespace(x)
+        distribution = reconstruction(self.reconstruction_distribution)
+        encoded, _ = self._encoded(run, x)
+        mean, log_variance = (
+            _dense_rows(run, part, encoded, self.pzx_activation)[0]
+            for part in ("pZXMean", "pZXLogStd2")
+        )
+        deviation = xp.exp(0.5 * log_variance)
+        total: FloatArray = xp.zeros(len(x), x.dtype)
+        for _ in range(num_samples):
+            drawn = rng.standard_normal(self.n_out).astype(x.dtype, copy=False)
+            causes = mean + deviation * to_device(drawn, like=x)
+            restored, _ = self._decoded(run, causes)
+            total -= distribution.score_rows(x, restored)
+        total /= num_samples
+        return total
+
     def _encoded(self, run: Run, x: FloatArray) -> tuple[FloatArray, _Back]:
         n_parts = len(self.encoder_layer_sizes)
         return _chained(run, x, [(f"e{i}", self.activation) for i in range(n_parts)])
