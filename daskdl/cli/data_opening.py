@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from daskdl.cli.job_data import Data
+from daskdl.cli.job import Job
 from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions, open_source
@@ -51,13 +51,14 @@ def open_for(
     return _opened(network, paths, options, given)[0]
 
 
-def open_job_data(network: Network[Any], data: Data) -> dict[str, Source]:
+def open_job_data(network: Network[Any], job: Job) -> dict[str, Source]:
     """Open the data of a job.
 
     Returns
     -------
     dict of str to Source
-        `train`, and `test` and `validation` as far as the job has them.
+        `train`, and `test` and `validation` as far as the job has them; `pretrain`,
+        without labels, where it pretrains, and nothing else where it does not train.
 
     Raises
     ------
@@ -65,13 +66,18 @@ def open_job_data(network: Network[Any], data: Data) -> dict[str, Source]:
         As `open_for`, and if an option means nothing for all of them, they number the
         classes otherwise, or there is no evaluation for what the network gives.
     """
+    data = job.data
     options = data.source_options()
-    given = {name: getattr(data, name) for name in _KEYS}
+    given = {name: getattr(data, name) for name in _KEYS if job.training.epochs}
     named = {name: paths for name, paths in given.items() if paths is not None}
     if data.test is not None:
         # Now, and not when the network is trained.
         evaluation_for(network)
     opened = {name: _opened(network, paths, options) for name, paths in named.items()}
+    if job.training.pretrain is not None:
+        paths = data.train if data.pretrain is None else data.pretrain
+        unlabelled = replace(options, require_labels=False)
+        opened["pretrain"] = _opened(network, paths, unlabelled)
     sources = {name: source for name, (source, _) in opened.items()}
     agreed_names((one.name, one.class_names) for one in sources.values())
     _check_used([error for _, error in opened.values()])

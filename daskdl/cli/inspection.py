@@ -152,7 +152,7 @@ def _job(path: str) -> Inspection:
     checked_cluster(job, network)
     lines += ["", *configuration_lines(network.conf)]
     facts: dict[str, Any] = {"kind": "job", **configuration_facts(network.conf)}
-    for name, source in open_job_data(network, job.data).items():
+    for name, source in open_job_data(network, job).items():
         parts = [(partition.name, partition.rows) for partition in source.partitions]
         lines += ["", f"{name}: {source.name}", *_part_lines(source.name, parts)]
         facts[name] = _part_facts(parts, minibatches=source.minibatches)

@@ -97,6 +97,23 @@ class Job(Conf):
         return self
 
     @model_validator(mode="after")
+    def _check_pretraining(self) -> "Job":
+        if self.data.pretrain is not None and self.training.pretrain is None:
+            raise PathError(
+                "must be left out without `training.pretrain`.", "data", "pretrain"
+            )
+        if self.training.epochs:
+            return self
+        for name in ("test", "validation"):
+            if getattr(self.data, name) is not None:
+                raise PathError(
+                    "must be left out with `training.epochs` 0: the output has learnt "
+                    "nothing to be evaluated.",
+                    *("data", name),
+                )
+        return self
+
+    @model_validator(mode="after")
     def _check_validation(self) -> "Job":
         if self.data.validation is not None:
             return self

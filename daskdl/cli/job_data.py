@@ -32,6 +32,13 @@ class Data(Conf):
             "`training.validation` says."
         ),
     ] = None
+    pretrain: Annotated[
+        Texts | None,
+        Field(
+            description="What `training.pretrain` reads, without labels; `train` if "
+            "not given."
+        ),
+    ] = None
     features: Annotated[
         NamedTexts | None,
         Field(
@@ -227,7 +234,7 @@ class Data(Conf):
     ] = Field(default_factory=dict)
 
     def source_options(self, **changes: Any) -> SourceOptions:
-        """Return the options for opening `train`, `test` or `validation`.
+        """Return the options for opening `train`, `test` and others.
 
         Parameters
         ----------
@@ -265,7 +272,7 @@ class Data(Conf):
         return normalizer_from_dict(values)
 
 
-_NO_SOURCE_OPTIONS = ("train", "test", "validation", "normalize")
+_NO_SOURCE_OPTIONS = ("train", "test", "validation", "pretrain", "normalize")
 # What of Data goes to the sources as it stands.
 SOURCE_OPTIONS = tuple(
     name for name in Data.model_fields if name not in _NO_SOURCE_OPTIONS

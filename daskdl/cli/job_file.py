@@ -93,6 +93,7 @@ def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
         train=_resolve_all(folder, job.data.train),
         test=_resolve_all(folder, job.data.test),
         validation=_resolve_all(folder, job.data.validation),
+        pretrain=_resolve_all(folder, job.data.pretrain),
     )
     if output is not None:
         whole = resolve_path(os.getcwd(), output)

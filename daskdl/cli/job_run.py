@@ -15,6 +15,7 @@ from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_early_stopping import validation_listener
 from daskdl.cli.job_file import job_text, load_job
 from daskdl.cli.job_network import job_network
+from daskdl.cli.job_pretraining import check_layers, pretrain
 from daskdl.cli.progress import View, count, starting
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
@@ -89,7 +90,7 @@ def run_job(
     network = job_network(job, view.note)
     cluster = checked_cluster(job, network)
     cluster.check_here()
-    data = open_job_data(network, job.data)
+    data = open_job_data(network, job)
     validation = _validation(network, job, data.get("validation"))
     results: Results | None = None
     try:
@@ -99,9 +100,7 @@ def run_job(
         view.note(starting(cluster.scheduler, cluster.workers, has_devices=has_devices))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
-            _train(
-                front, data["train"], job, directory, view, validation, resume=resume
-            )
+            _train(front, data, job, directory, view, validation, resume=resume)
             results = Results(job, front.network, front.last_fit)
             if validation is not None and job.training.early_stopping is not None:
                 results = replace(results, early_stopping=validation.result)
@@ -177,6 +176,8 @@ def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:
         master.
     """
     check_master("training.master", network, job.training.training_master())
+    if job.training.pretrain is not None:
+        check_layers(network, job.training.pretrain)
     return cluster_options(job.cluster)
 
 
@@ -208,7 +209,7 @@ def _validation(
 
 def _train(
     front: Any,
-    train: Source,
+    data: Mapping[str, Source],
     job: Job,
     directory: RunDirectory,
     view: View,
@@ -225,24 +226,39 @@ def _train(
             f"begins anew, with {count(job.training.epochs, 'epoch')} to train; "
             "training.checkpoints.every_minutes writes checkpoints within an epoch, too"
         )
+    options = job.training.pretrain
+    # A run that goes on had a checkpoint behind its pretraining.
+    if options is not None and not found:
+        pretrain(front, data["pretrain"], options, view, **_how(job, data["pretrain"]))
+    if not job.training.epochs:
+        return
+    train = data["train"]
     parts = count(len(train.partitions), "partition")
     view.note(f"reading {train.name}: {parts}")
     when = job.training.checkpoints.model_dump()
-    # None before anything is trained: the job itself says how to begin.
-    checkpoints = RunCheckpoint(directory.here, at_start=False, **when)
+    # None before anything is trained, if the job itself says how to begin.
+    at_start = options is not None
+    checkpoints = RunCheckpoint(directory.here, at_start=at_start, **when)
     # What it reports is shown, and what it keeps in a checkpoint.
     first = [] if validation is None else [validation]
     with GracefulEnd(view.note) as graceful_end:
         front.fit(
             train,
             epochs=job.training.epochs,
-            batch_size=_batch_size(job, train),
-            shuffle=job.training.shuffle,
-            resources=job.cluster.resources,
-            start_timeout_s=job.cluster.start_timeout_s,
             listeners=[*first, view, checkpoints, graceful_end],
             resume=directory.here if found else None,
+            **_how(job, train),
         )
+
+
+def _how(job: Job, data: Source) -> dict[str, Any]:
+    """Return what a job says of all its training."""
+    return {
+        "batch_size": _batch_size(job, data),
+        "shuffle": job.training.shuffle,
+        "resources": job.cluster.resources,
+        "start_timeout_s": job.cluster.start_timeout_s,
+    }
 
 
 def _batch_size(job: Job, train: Source) -> int | None:

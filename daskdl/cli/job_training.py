@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from daskdl.cli.job_early_stopping import EarlyStoppingOptions, ValidationOptions
 from daskdl.cli.job_moments import Moments
+from daskdl.cli.job_pretraining import PretrainingOptions
 from daskdl.cli.job_values import TypeWithOptions
 from daskdl.cluster.masters.options import MASTERS, TrainingMaster, training_master
 from daskdl.errors import OptionError
@@ -57,7 +58,20 @@ class Training(Conf):
             "likewise, with gradients of low rank."
         ),
     ] = "shared"
-    epochs: Annotated[Count, Field(description="Passes over the training data.")] = 1
+    epochs: Annotated[
+        Index,
+        Field(
+            description="Passes over the training data; 0 for a job that does nothing "
+            "but pretrain."
+        ),
+    ] = 1
+    pretrain: Annotated[
+        PretrainingOptions | None,
+        Field(
+            description="Layers that are trained without labels first, one after the "
+            "other, on `data.pretrain` or else `data.train`."
+        ),
+    ] = None
     batch_size: Annotated[
         Count | None,
         Field(
@@ -263,6 +277,12 @@ class Training(Conf):
     ] = None
 
     @model_validator(mode="after")
+    def _check_epochs(self) -> "Training":
+        if not self.epochs and self.pretrain is None:
+            raise PathError("must be at least 1 without `pretrain`, got 0.", "epochs")
+        return self
+
+    @model_validator(mode="after")
     def _check_master(self) -> "Training":
         known = {field.name for field in fields(MASTERS[self.master])}
         for name in self._given():
@@ -286,6 +306,7 @@ class Training(Conf):
 _OF_ANY_MASTER = (
     "master",
     "epochs",
+    "pretrain",
     "batch_size",
     "shuffle",
     "checkpoints",

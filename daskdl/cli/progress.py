@@ -162,8 +162,9 @@ class EventLines:
         if isinstance(event, events.FitStarted):
             self._started = event
             skipped = f" ({event.skipped:,} rows skipped)" if event.skipped else ""
+            doing = f"pretraining {event.layer} on" if event.layer else "training"
             return (
-                f"training {event.examples:,} examples{skipped} in "
+                f"{doing} {event.examples:,} examples{skipped} in "
                 f"{event.minibatches:,} "
                 f"minibatches, {count(event.epochs, 'epoch')}, on "
                 f"{count(len(event.workers), 'worker')}"

@@ -104,7 +104,8 @@ class GaussianReconstruction(_Activated):
     def mean(self, preout: FloatArray) -> FloatArray:
         """Return the means; see :meth:`Reconstruction.mean`."""
         mean, _ = _halves(self._activation.forward(preout))
-        return mean.copy()
+        copied: FloatArray = mean.copy()
+        return copied
 
 
 class ForgivingBernoulliReconstruction(_Activated):

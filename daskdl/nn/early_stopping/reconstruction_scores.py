@@ -114,7 +114,9 @@ class _OfALayer(ScoreCalculator):
 
     _kind: type[AutoEncoder | VariationalAutoencoder]
 
-    def __init__(self, data: Any, *, layer: int | str | None = None, **how: Any) -> None:
+    def __init__(
+        self, data: Any, *, layer: int | str | None = None, **how: Any
+    ) -> None:
         super().__init__()
         if layer is not None:
             check_type(type(self).__name__, "layer", layer, int, str)

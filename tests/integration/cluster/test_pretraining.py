@@ -17,6 +17,7 @@ from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
 )
 from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.nn.fitting.events import Progress
 from daskdl.nn.fitting.fit import Fit
 
 N_FEATURES = 12
@@ -111,7 +112,8 @@ def test_pretraining_on_a_cluster_leaves_the_networks_own_updaters(clients, rows
     front = DaskMultiLayer(clients(1), network())
     front.pretrain(rows(100), batch_size=16)
     counts = (front.network.iteration_count, front.network.epoch_count)
-    assert counts == (0, 0) and not front.network.updater_state.any()
+    assert counts == (0, 0)
+    assert not front.network.updater_state.any()
 
 
 @pytest.mark.parametrize("master", TWO)
@@ -171,7 +173,8 @@ def test_the_normalizer_is_fitted_on_features_alone(clients, rows):
     scaler = dl.NormalizerMinMaxScaler()
     front = DaskMultiLayer(clients(2), network())
     front.pretrain(rows(100), batch_size=16, normalizer=scaler)
-    assert scaler.is_fitted and front.network.normalizer is scaler
+    assert scaler.is_fitted
+    assert front.network.normalizer is scaler
 
 
 def test_files_need_no_column_of_labels(clients, rows, tmp_path):
@@ -203,7 +206,7 @@ def test_a_worker_that_is_killed_costs_nothing(cluster_of, rows, master):
         killed = None
 
         def on_event(self, event):
-            is_amid = isinstance(event, dl.Progress) and event.epoch == 2
+            is_amid = isinstance(event, Progress) and event.epoch == 2
             if is_amid and self.killed is None:
                 pids = client.run(os.getpid)
                 self.killed = min(pids)

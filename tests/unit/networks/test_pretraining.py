@@ -1,14 +1,18 @@
 """Layer-wise pretraining: what changes, with which updater, and what is refused."""
 
+import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import daskdl as dl
 from daskdl.dl4j.network.parameters import from_dl4j, to_dl4j
 from daskdl.errors import DataError, OptionError
 from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.fitting.events import FitStarted
+from daskdl.training.state import state_of, trained_from_state
 from tests.dialects import DL4J
 
 DATA = Path(__file__).parents[2] / "data" / "training"
@@ -395,3 +399,105 @@ def test_any_features_will_do_where_dl4j_trains_whatever_the_loss_is(outside):
     net = network(auto_encoder(3), dialect=DL4J)
     net.pretrain(outside, batch_size=6)
     assert net.params.size
+
+
+class Heard(dl.Listener):
+    """Notes the layers of which it hears, and how many epochs they have."""
+
+    def __init__(self):
+        self.layers = []
+        self.started = []
+
+    def on_event(self, event):
+        if isinstance(event, FitStarted):
+            self.started.append(event.layer)
+
+    def on_epoch_end(self, fit):
+        self.layers.append((fit.layer, fit.epoch, fit.examples))
+
+
+def test_listeners_hear_of_each_layer_as_of_a_fit(data):
+    heard = Heard()
+    two().pretrain(data, epochs=2, batch_size=4, listeners=heard)
+    each = [(name, at, 6) for name in ("layer0", "layer1") for at in (1, 2)]
+    assert heard.layers == each
+    assert heard.started == ["layer0", "layer1"]
+
+
+def test_of_a_fit_there_is_no_layer(data):
+    heard = Heard()
+    labelled = dl.DataSet(data.features, np.eye(2)[[0, 1, 0, 1, 0, 1]])
+    two().fit(labelled, listeners=heard)
+    assert heard.layers == [(None, 1, 6)]
+
+
+def test_a_listener_ends_the_pretraining_of_a_layer(data):
+    class Ends(dl.Listener):
+        def on_epoch_end(self, fit):
+            if fit.layer == "layer0":
+                fit.stop()
+
+    net, heard = two(), Heard()
+    net.pretrain(data, epochs=3, batch_size=2, listeners=[Ends(), heard])
+    assert [layer for layer, _, _ in heard.layers] == ["layer0", *["layer1"] * 3]
+
+
+def test_the_report_is_that_of_the_last_layer(data):
+    net = two()
+    net.pretrain(data, epochs=2, batch_size=4)
+    assert (net.last_fit.examples, len(net.last_fit.epochs)) == (12, 2)
+
+
+def test_epochs_may_be_shuffled(data):
+    plain, mixed, again = two(), two(), two()
+    how = {"epochs": 3, "batch_size": 2}
+    plain.pretrain(data, **how)
+    mixed.pretrain(data, **how, shuffle=True)
+    again.pretrain(data, **how, shuffle=True)
+    assert (plain.params != mixed.params).any()
+    np.testing.assert_array_equal(mixed.params, again.params)
+
+
+def test_columns_need_no_label(data):
+    frame = pd.DataFrame(data.features, columns=list("abcd"))
+    net, same = two(), two()
+    net.pretrain(frame, batch_size=2, features=list("abcd"))
+    same.pretrain(data, batch_size=2)
+    np.testing.assert_array_equal(net.params, same.params)
+
+
+def test_a_normalizer_is_fitted_on_features(outside):
+    net = network(auto_encoder(3))
+    net.pretrain(outside, batch_size=6, normalizer=dl.NormalizerMinMaxScaler())
+    assert net.normalizer.is_fitted
+
+
+def test_each_worker_draws_its_own_corruption(data):
+    layer = dl.AutoEncoder(n_out=3, corruption_level=0.5)
+    scores = [
+        network(layer)
+        .pretraining.layer("test", 0)
+        .fit_minibatch(data, rng_stream=number)
+        for number in (0, 0, 1)
+    ]
+    assert scores[0] == scores[1] != scores[2]
+
+
+def test_a_checkpoint_of_a_run_is_refused_before_anything_is_trained(data, tmp_path):
+    net = two()
+    before = net.params.copy()
+    with pytest.raises(OptionError, match=r"got pretraining of layer 'layer0', with"):
+        net.pretrain(data, listeners=dl.RunCheckpoint(tmp_path))
+    np.testing.assert_array_equal(net.params, before)
+
+
+def test_a_layer_in_pretraining_travels_as_values(data):
+    """Where it stands, with its own updater state and counters."""
+    here = two(updater=ADAM)
+    layer = here.pretraining.layer("test", 1)
+    layer.fit_minibatch(data)
+    there = trained_from_state(pickle.loads(pickle.dumps(state_of(layer))))
+    for one in (layer, there):
+        one.fit_minibatch(data)
+    assert (there.name, there.iteration_count) == ("layer1", 2)
+    np.testing.assert_array_equal(there.network.params, here.params)
