@@ -8,6 +8,8 @@ that Spark wrote has labels; nothing here reads them.
 
 from pathlib import Path
 
+from distributed import Client, LocalCluster
+
 from daskdl import (
     Adam,
     DaskMultiLayer,
@@ -22,7 +24,6 @@ from daskdl import (
     VAEReconErrorScoreCalculator,
     VariationalAutoencoder,
 )
-from distributed import Client, LocalCluster
 
 DATA = Path(__file__).parents[1] / "digits" / "data"
 MASTERS = {
@@ -67,7 +68,6 @@ def pretrained(
 ) -> dict[int, float]:
     """Pretrain a network, and return the error that it has after each epoch."""
     error = VAEReconErrorScoreCalculator("MSE", str(DATA / "test"), features="features")
-    listener = EarlyStopping(error)
     network.pretrain(
         str(DATA / "train"),
         features="features",
@@ -75,10 +75,10 @@ def pretrained(
         batch_size=32,
         shuffle=True,
         normalizer=NormalizerMinMaxScaler(),
-        listeners=listener,
+        listeners=EarlyStopping(error),
     )
-    assert listener.result is not None
-    return dict(listener.result.score_vs_epoch)
+    each = network.last_fit.epochs
+    return {epoch.epoch: epoch.values["validation_mse"] for epoch in each}
 
 
 if __name__ == "__main__":

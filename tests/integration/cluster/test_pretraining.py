@@ -16,7 +16,7 @@ from daskdl.cluster.masters.options import (
     PowerSGDTrainingMaster,
     SharedTrainingMaster,
 )
-from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.errors import DataError, OptionError
 from daskdl.nn.fitting.events import Progress
 from daskdl.nn.fitting.fit import Fit
 
@@ -247,7 +247,7 @@ def test_a_network_without_such_a_layer_is_refused(clients, rows, case):
 
 def test_features_that_do_not_fit_are_refused_before_the_start(clients):
     front = DaskMultiLayer(clients(1), network())
-    with pytest.raises(ShapeError, match=r"must have shape \(batch, 12\)"):
+    with pytest.raises(DataError, match="must hold 12 numbers an example, got 3"):
         front.pretrain(dl.DataSet(np.zeros((4, 3))), batch_size=2)
 
 

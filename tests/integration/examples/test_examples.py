@@ -66,6 +66,24 @@ def test_a_layer_of_ones_own_is_trained_by_workers(tmp_path: Path) -> None:
     assert trained["workers"] == 2
 
 
+def test_a_pretrained_layer_helps_a_job(tmp_path: Path) -> None:
+    trained = daskdl("run", EXAMPLES / "vae" / "job.yaml", "--output", tmp_path / "run")
+    assert trained["accuracy"] >= 0.94
+    assert trained["workers"] == 2
+
+
+@pytest.mark.timeout(240)
+def test_two_workers_pretrain_as_one_process_does(
+    example: Callable[[str], ModuleType],
+) -> None:
+    """The error of what is restored falls, of either training master."""
+    errors = example("vae/vae.py").main(epochs=6)
+    alone = errors.pop("one process")
+    for by_epoch in errors.values():
+        assert by_epoch[6] < 0.8 * by_epoch[1]
+        assert by_epoch[6] < 1.35 * alone[6]
+
+
 def test_digits_in_python(example: Callable[[str], ModuleType], tmp_path: Path) -> None:
     model = tmp_path / "digits.safetensors"
     evaluation = example("digits/digits.py").main(str(model))
