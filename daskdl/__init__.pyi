@@ -233,6 +233,11 @@ from daskdl.nn.early_stopping.conditions import (
 from daskdl.nn.early_stopping.early_stopping import (
     EarlyStopping,
 )
+from daskdl.nn.early_stopping.reconstruction_scores import (
+    AutoencoderScoreCalculator,
+    VAEReconErrorScoreCalculator,
+    VAEReconProbScoreCalculator,
+)
 from daskdl.nn.early_stopping.result import (
     EarlyStoppingResult,
     TerminationReason,
@@ -374,6 +379,7 @@ __all__ = [
     "AlphaDropout",
     "AttentionVertex",
     "AutoEncoder",
+    "AutoencoderScoreCalculator",
     "Backward",
     "BatchNormalization",
     "BernoulliReconstructionDistribution",
@@ -629,6 +635,8 @@ __all__ = [
     "Upsampling1D",
     "Upsampling2D",
     "Upsampling3D",
+    "VAEReconErrorScoreCalculator",
+    "VAEReconProbScoreCalculator",
     "VGG16ImagePreProcessor",
     "ValidationResult",
     "VarScalingNormalFanAvg",

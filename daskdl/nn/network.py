@@ -29,7 +29,7 @@ from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 from daskdl.nn.ports import Ports
 from daskdl.nn.predictions import predicted
 from daskdl.nn.pretrained_network import PretrainedNetwork
-from daskdl.nn.step import Conf
+from daskdl.nn.step import Conf, StepNetwork
 from daskdl.nn.summary import in_many_lines, in_one_line
 from daskdl.nn.tbptt import forget
 from daskdl.nn.time_steps import next_steps
@@ -38,7 +38,7 @@ N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
 
 
-class Network(PretrainedNetwork[Conf], Ports):
+class Network(PretrainedNetwork, StepNetwork[Conf], Ports):
     """A network in one process: train, predict, evaluate, save.
 
     Parameters, attributes and errors: see :class:`~daskdl.nn.step.StepNetwork`.

@@ -9,15 +9,14 @@ from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local_pretraining import pretrain_here
 from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.nn.pretraining import Pretraining
-from daskdl.nn.step import Conf, StepNetwork
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
 
-N = TypeVar("N", bound="PretrainedNetwork[Any]")
+N = TypeVar("N", bound="PretrainedNetwork")
 
 
-class PretrainedNetwork(StepNetwork[Conf]):
+class PretrainedNetwork:
     """A network whose autoencoders can be trained without labels, one by one."""
 
     def pretrain(
@@ -141,4 +140,4 @@ class PretrainedNetwork(StepNetwork[Conf]):
     def pretraining(self) -> Pretraining:
         """The layers that can be pretrained, for those that train them otherwise."""
         network = cast("Network[Any]", self)
-        return Pretraining(network, self._program, self._converter)
+        return Pretraining(network, network._program, network._converter)

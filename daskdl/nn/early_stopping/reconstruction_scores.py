@@ -100,7 +100,7 @@ class ProbabilityTally(Tally):
         self.examples += other.examples
 
 
-class _OfALayer(ScoreCalculator):
+class _OfALayer:
     """Scores of one layer that restores its input.
 
     Parameters
@@ -157,7 +157,7 @@ class _OfALayer(ScoreCalculator):
         """Refuse a layer whose options do not go with the score."""
 
 
-class _OfErrors(_OfALayer):
+class _OfErrors(_OfALayer, ScoreCalculator):
     """A metric between what reaches a layer and what it restores.
 
     Parameters
@@ -166,8 +166,10 @@ class _OfErrors(_OfALayer):
         As of :class:`RegressionScoreCalculator`.
     """
 
-    def __init__(self, metric: str, data: Any, **how: Any) -> None:
-        super().__init__(data, **how)
+    def __init__(
+        self, metric: str, data: Any, *, layer: int | str | None = None, **how: Any
+    ) -> None:
+        super().__init__(data, layer=layer, **how)
         known = RegressionEvaluation.METRICS
         self._metric = known_metric(type(self).__name__, metric, known)
         self.minimize_score = self._metric not in ("PC", "R2")
@@ -226,7 +228,7 @@ class VAEReconErrorScoreCalculator(_OfErrors):
     _kind = VariationalAutoencoder
 
 
-class VAEReconProbScoreCalculator(_OfALayer):
+class VAEReconProbScoreCalculator(_OfALayer, ScoreCalculator):
     """How probable a variational autoencoder finds the data; the higher the better.
 
     Parameters
@@ -264,9 +266,10 @@ class VAEReconProbScoreCalculator(_OfALayer):
         num_samples: int = 10,
         log_prob: bool = True,
         average: bool = True,
+        layer: int | str | None = None,
         **how: Any,
     ) -> None:
-        super().__init__(data, **how)
+        super().__init__(data, layer=layer, **how)
         who = type(self).__name__
         self._num_samples = check_count(who, "num_samples", num_samples)
         check_type(who, "log_prob", log_prob, bool)

@@ -41,7 +41,7 @@ def test_a_job_is_read(job_values):
     ("section", "key", "value", "message"),
     [
         ("training", "epoch", 3, "training.epoch: is not a known key. .*'epochs'"),
-        ("training", "epochs", 0, "training.epochs: must be greater than 0, got 0"),
+        ("training", "epochs", 0, "training.epochs: must be at least 1 without"),
         ("training", "epochs", 1.5, "training.epochs: must be a whole number, got 1.5"),
         ("training", "master", "avg", "training.master: must be one of 'shared'"),
         ("data", "lable", "y", "data.lable: is not a known key. .*'label'"),
