@@ -26,6 +26,7 @@ from daskdl.nn.early_stopping.score_calculators import (
     ScoreCalculator,
 )
 from daskdl.nn.loss_evaluations import tells_classes
+from daskdl.nn.network import Network
 from daskdl_bridge.spark.client import SharedClients
 from daskdl_bridge.spark.models import (
     ClassificationModel,
@@ -102,7 +103,7 @@ class _NetworkEstimator(
                 listeners=stopping,
                 **how,
             )
-        trained = network
+        trained: Network[Any] = network
         if stopping is not None and stopping.result is not None:
             trained = stopping.result.best_model
         return self._copyValues(self._model(trained))
