@@ -55,7 +55,7 @@ def command(
     ):
         view.begin(f"reading {model}")
         from daskdl.cli.data_opening import open_for
-        from daskdl.cli.results import accuracy_of
+        from daskdl.cli.run_page import accuracy_of
         from daskdl.cli.saved_model import open_model
         from daskdl.cli.stored_options import stored_options
         from daskdl.cluster.connect import connect

@@ -21,11 +21,14 @@ from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
     EVALUATION,
     JOB,
+    PAGE,
     REPORT,
     STATISTICS,
+    TIMELINE,
     RunDirectory,
 )
 from daskdl.cli.run_metrics import RunMetrics, without_nan
+from daskdl.cli.run_page import timeline_text
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.preflight import check_master
@@ -270,6 +273,10 @@ def _batch_size(job: Job, train: Source) -> int | None:
 def _write(directory: RunDirectory, results: Results) -> None:
     statistics = without_nan(results.statistics())
     directory.write(STATISTICS, json.dumps(statistics, indent=1, allow_nan=False))
+    directory.write(TIMELINE, timeline_text(results.report.timeline))
     if results.evaluation is not None:
         directory.write(EVALUATION, results.evaluation.to_json())
-    directory.write(REPORT, results.page(f"Run {directory.url}"))
+    facts = results.page_facts()
+    directory.write(PAGE, facts.to_json())
+    page = facts.page(f"Run {directory.url}", results.report, job_text(results.job))
+    directory.write(REPORT, page)

@@ -23,7 +23,15 @@ __all__ = ["main"]
 # Registered first, so that it runs last.
 atexit.register(gc.freeze)
 
-_COMMANDS = ("run", "evaluate", "predict", "inspect", "convert", "doctor")
+_COMMANDS = (
+    "run",
+    "report",
+    "evaluate",
+    "predict",
+    "inspect",
+    "convert",
+    "doctor",
+)
 
 
 class _Commands(click.Group):

@@ -1,30 +1,28 @@
 """Results of a run, as metrics, files and a page."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from daskdl.cli.job import Job
-from daskdl.cli.job_file import job_text
-from daskdl.cli.run_metrics import (
-    RunMetrics,
-    in_words,
-    size_in_words,
-    workers_in_words,
+from daskdl.cli.run_metrics import RunMetrics, in_words
+from daskdl.cli.run_page import (
+    PageFacts,
+    accuracy_of,
+    evaluation_summary,
+    report_facts,
 )
 from daskdl.cli.versions import versions_here
 from daskdl.cluster.inference import Scored
-from daskdl.cluster.stats.report import EvaluationSummary, render_report
+from daskdl.cluster.stats.report import EvaluationSummary
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.evaluation import Evaluation
-from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_columns import ColumnRocs
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
 from daskdl.nn.early_stopping.result import EarlyStoppingResult
-from daskdl.nn.fitting.events import FitReport, Staleness
+from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.loss_evaluations import (
     INDEPENDENT_LOSSES,
     evaluation_for,
@@ -32,7 +30,7 @@ from daskdl.nn.loss_evaluations import (
 )
 from daskdl.nn.network import Network
 
-__all__ = ["Results", "accuracy_of", "evaluations_for"]
+__all__ = ["Results", "evaluations_for"]
 
 # Their outputs are probabilities, of which there are ROC curves and calibration.
 _PROBABILITY_LOSSES = INDEPENDENT_LOSSES | {
@@ -67,13 +65,6 @@ def evaluations_for(network: Network[Any]) -> list[Evaluable]:
     kind = ROCBinary if is_independent(network) else ROCMultiClass
     rocs = kind(_ROC_STEPS, labels=names, axis=axis, dialect=dialect)
     return [first, rocs, EvaluationCalibration(axis=axis)]
-
-
-def accuracy_of(evaluation: Evaluable | None) -> float | None:
-    """Return the accuracy, the mean over independent outputs; None for a regression."""
-    if not isinstance(evaluation, Evaluation | EvaluationBinary):
-        return None
-    return evaluation.score_for_metric("ACCURACY")
 
 
 @dataclass(frozen=True)
@@ -149,16 +140,13 @@ class Results:
         more = {} if stopped is None else {"early_stopping": stopped.to_dict()}
         return {**self.report.to_dict(), **more}
 
-    def page(self, title: str) -> str:
-        """Return the HTML report."""
-        return render_report(
-            self.report,
-            title=title,
+    def page_facts(self) -> PageFacts:
+        """Return what the HTML report shows beside the job and the fit."""
+        return PageFacts(
             summary=self._summary(),
-            job=job_text(self.job),
             network=self.network.summary(),
-            evaluation=self._evaluation_summary(),
             versions=versions_here(),
+            evaluation=self._evaluation_summary(),
         )
 
     def _loss(self) -> float | None:
@@ -167,27 +155,13 @@ class Results:
         return self.report.epochs[-1].score if self.report.epochs else None
 
     def _summary(self) -> Mapping[str, str]:
-        report = self.report
         facts = {
             "accuracy": in_words(accuracy_of(self.evaluation), percent=True),
             "loss": in_words(self._loss()),
             "training master": self.job.training.master,
-            "epochs": str(len(report.epochs)),
-            "examples trained": f"{report.examples:,}",
-            "skipped rows": f"{report.skipped:,}" if report.skipped else "",
-            "examples per second": f"{report.examples_per_s:,.0f}",
-            "training time": f"{report.wall_s:.1f} s",
-            "workers": workers_in_words(
-                len(report.workers), len(report.lost), len(report.joined_workers)
-            ),
-            "sent between workers": size_in_words(report.bytes_sent),
-            "late by": _lateness(report.staleness),
-            "largest worker": size_in_words(report.peak_worker_bytes),
-            "parts read": f"{report.loads:,}",
+            **report_facts(self.report),
             **self._best(),
         }
-        if not report.peak_worker_bytes:
-            del facts["largest worker"]
         return {name: text for name, text in facts.items() if text}
 
     def _best(self) -> Mapping[str, str]:
@@ -204,10 +178,8 @@ class Results:
         evaluation = self.evaluation
         if evaluation is None:
             return None
-        return EvaluationSummary(
-            name=self.test_name,
-            metrics=_metrics(evaluation),
-            confusion=_confusion(evaluation),
+        return replace(
+            evaluation_summary(self.test_name, evaluation),
             labels=self.network.class_names or (),
             roc=self._first(ROC, ColumnRocs),
             calibration=self._first(EvaluationCalibration),
@@ -217,27 +189,3 @@ class Results:
         """Return the first evaluation of these classes, or None."""
         evaluations = self.scored.evaluations if self.scored else []
         return next((e for e in evaluations if isinstance(e, kinds)), None)
-
-
-def _lateness(staleness: Staleness | None) -> str:
-    if staleness is None:
-        return ""
-    return f"{staleness.mean:.1f} minibatches, at most {staleness.most}"
-
-
-def _confusion(evaluation: Evaluable) -> Sequence[Sequence[int]]:
-    if not isinstance(evaluation, Evaluation):
-        return ()
-    counts: Sequence[Sequence[int]] = evaluation.confusion_matrix.tolist()
-    return counts
-
-
-def _metrics(evaluation: Evaluable) -> Mapping[str, float]:
-    if not isinstance(evaluation, Evaluation):
-        return {m: evaluation.score_for_metric(m) for m in evaluation.METRICS}
-    return {
-        "accuracy": evaluation.accuracy(),
-        "precision": evaluation.precision(),
-        "recall": evaluation.recall(),
-        "F1": evaluation.f1(),
-    }

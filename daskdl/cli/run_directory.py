@@ -33,8 +33,9 @@ __all__ = ["RunDirectory", "is_of_one_run"]
 
 JOB = "job.yaml"
 EVALUATION, STATISTICS, REPORT = "evaluation.json", "statistics.json", "report.html"
+TIMELINE, PAGE = "timeline.jsonl", "page.json"
 
-_OURS = (JOB, CHECKPOINTS, STATISTICS, EVALUATION, REPORT, MODEL)
+_OURS = (JOB, CHECKPOINTS, STATISTICS, TIMELINE, PAGE, EVALUATION, REPORT, MODEL)
 
 
 def _to_nobody(text: str) -> None:

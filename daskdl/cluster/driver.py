@@ -459,8 +459,7 @@ class Driver:
             self._members.ready(rank, values["host"])
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"], values["staleness"])
-        elif report.what == "residuals":
-            self._news.tell_residuals(rank, values["measured"])
+        self._news.tell_measured(rank, values)
         if phase is None or values.get("phase") != phase.number:
             return
         if report.what == "progress":

@@ -37,6 +37,7 @@ from daskdl.cluster.masters.options import (
 from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.cluster.orders import EndEpoch, Finish, Restore, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
+from daskdl.cluster.stats.member_spans import MemberSpans
 from daskdl.cluster.worker_device import trained_on_worker
 from daskdl.cluster.workload import Workload
 from daskdl.data.plan import Minibatch
@@ -116,6 +117,7 @@ def run_member(
         is_late=True,
         bytes_sent=int(topic.stats.bytes_sent),
         staleness=asdict(exchange.staleness),
+        **member.spans.values(with_latest=True),
     )
     return result
 
@@ -208,6 +210,7 @@ class Member:
         self._topic = topic
         self._reader = MinibatchReader(mailbox.partitions, spec.cache_bytes)
         self._worker, self._bus = get_worker(), bus
+        self.spans = MemberSpans(exchange.spans, self._worker)
         self._reported_s = 0.0
         self._said_s = time.monotonic()
         self._score_sum, self._scores = 0.0, 0
@@ -256,6 +259,7 @@ class Member:
 
     def _train(self, order: TrainPhase) -> None:
         exchange, network = self._exchange, self._network
+        recorder = self.spans.recorder
         workload = self._mailbox.workload
         exchange.begin(network, order.members, workload, order.hosts)
         with (
@@ -264,9 +268,13 @@ class Member:
             network.keeping_threads(),
         ):
             while (minibatch := self._next(workload)) is not None:
-                batch = _read_until(minibatch, batches)
-                self._score_sum += self._fit(batch) * batch.num_examples
+                with recorder.read:
+                    batch = _read_until(minibatch, batches)
+                with recorder.compute:
+                    score = self._fit(batch)
+                self._score_sum += score * batch.num_examples
                 self._scores += batch.num_examples
+                self.spans.trained(batch.num_examples)
                 self._report_progress(order.phase)
         exchange.end(network)
         self._report_progress(order.phase, at_once=True)
@@ -353,6 +361,7 @@ class Member:
             score_sum=float(self._score_sum),
             scores=self._scores,
             bytes_sent=int(self._topic.stats.bytes_sent),
+            **self.spans.values_if_due(),
         )
         self._score_sum, self._scores = 0.0, 0
         if measured := self._exchange.take_residuals():

@@ -16,6 +16,7 @@ from daskdl.cluster import bus
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, name_waiting
 from daskdl.cluster.carried_partitions import Carried, CarriedPartitions
+from daskdl.cluster.clocks import client_offset_s
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.enough_workers import asked_for
 from daskdl.cluster.full_memory import FullMemory
@@ -201,6 +202,11 @@ class SessionMembers:
     def not_ready(self) -> list[str]:
         """Addresses of members whose task has not started."""
         return [m.address for m in self._members.values() if not m.is_ready]
+
+    def clock_offset_s(self) -> float:
+        """Return what is to be added to our clock to get the scheduler's."""
+        with self._scheduler_must_answer():
+            return client_offset_s(self._client)
 
     def are_all_waiting(self) -> bool:
         """Return whether the task of no member has started."""

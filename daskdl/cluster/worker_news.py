@@ -1,6 +1,7 @@
 """What a fit is told of its workers: who went, who was left out, what they measured."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from daskdl.cluster.membership import LostMember
@@ -8,6 +9,7 @@ from daskdl.cluster.reports import LeftOut
 from daskdl.cluster.session_members import SessionMembers
 from daskdl.nn.fitting.events import (
     ResidualMeasured,
+    SpansMeasured,
     WorkerLeftOut,
     WorkerLost,
     WorkersJoined,
@@ -22,11 +24,13 @@ class WorkerNews:
     ----------
     members : SessionMembers
     fit : Fit
+        Whose clock runs.
     """
 
     def __init__(self, members: SessionMembers, fit: Fit) -> None:
         self._members = members
         self._fit = fit
+        self._clock_s: float | None = None
         self._noticed: dict[int, float] = {}
         self._untold: set[int] = set()
 
@@ -84,10 +88,38 @@ class WorkerNews:
             )
         )
 
-    def tell_residuals(self, rank: int, measured: Sequence[Mapping[str, Any]]) -> None:
-        """Tell what a member measured of its residual."""
-        worker = self._members.address_of(rank)
-        for values in measured:
-            self._fit.tell(
-                ResidualMeasured(time_s=self._fit.time_s, worker=worker, **values)
+    def tell_measured(self, rank: int, values: Mapping[str, Any]) -> None:
+        """Tell what a member measured of its residual, and what it did when.
+
+        Parameters
+        ----------
+        rank : int
+        values : mapping
+            Of any of its reports.
+        """
+        worker, now = self._members.address_of(rank), self._fit.time_s
+        for one in values.get("measured", ()):
+            self._fit.tell(ResidualMeasured(time_s=now, worker=worker, **one))
+        if "spans" not in values:
+            return
+        spans, began_s = dict(values["spans"]), self._began_s()
+        start_s, stop_s = (spans.pop(name) - began_s for name in ("start_s", "stop_s"))
+        latest = [(at - began_s, name, s) for at, name, s in spans.pop("latest", ())]
+        self._fit.tell(
+            SpansMeasured(
+                time_s=now,
+                worker=worker,
+                member=rank,
+                start_s=start_s,
+                stop_s=stop_s,
+                latest=tuple(latest),
+                **spans,
             )
+        )
+
+    def _began_s(self) -> float:
+        """Return when the fit began, on the scheduler's clock."""
+        if self._clock_s is None:
+            offset_s = self._members.clock_offset_s()
+            self._clock_s = time.time() + offset_s - self._fit.time_s
+        return self._clock_s

@@ -36,10 +36,11 @@ class AllReduceExchange(RoundsExchange):
         if self._rounds.is_alone:
             return examples
         own = self._contribution(network, examples)
-        brought = self._weighted(network.gradients, examples)
-        total = self._rounds.take("add up gradients in", own, [brought], plain_sum)
-        gradients = total.vectors[0] if total.vectors else None
-        return self._take_over(network, total, gradients)
+        with self.spans.average:
+            brought = self._weighted(network.gradients, examples)
+            total = self._rounds.take("add up gradients in", own, [brought], plain_sum)
+            gradients = total.vectors[0] if total.vectors else None
+            return self._take_over(network, total, gradients)
 
     def iteration_done(self, network: Trained, examples: int) -> None:
         """Count the minibatch."""
@@ -53,8 +54,9 @@ class AllReduceExchange(RoundsExchange):
 
     def _take_part(self, network: Trained) -> None:
         if total := self.gradients(network, 0):
-            network.learn(total)
-            network.finish_iteration()
+            with self.spans.compute:
+                network.learn(total)
+                network.finish_iteration()
 
     def _contribution(self, network: Trained, examples: int) -> Contribution:
         return Contribution(

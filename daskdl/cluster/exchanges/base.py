@@ -18,6 +18,7 @@ from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.dense_round import RoundMessage
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.masters.staleness import StalenessTally
+from daskdl.cluster.stats.spans import SpanRecorder
 from daskdl.cluster.workload import Workload
 from daskdl.errors import StepTimeoutError
 from daskdl.nn.fitting.trained import Trained
@@ -42,6 +43,8 @@ class ClusterExchange(ABC):
         Called with the ranks of peers that were not heard of in `peer_timeout_s`, or of
         nobody any more, and the stage of the phase. The driver may have one of us go;
         who still waits after twice that time gives up.
+    spans : SpanRecorder
+        Of the member's thread: what it does when.
     """
 
     adds_up_gradients = False
@@ -62,6 +65,7 @@ class ClusterExchange(ABC):
         self._trained = 0
         self._waits = 0  # in this phase, that have ended
         self.complain: Callable[[Iterable[int], Stage], None] = _to_nobody
+        self.spans = SpanRecorder()
 
     @property
     def trained(self) -> int:
@@ -190,7 +194,10 @@ class ClusterExchange(ABC):
             how["to"] = member
         silence = _Silence(self._timeout_s, time.monotonic())
 
+        before = self.spans.doing
+
         def blocked() -> None:
+            self.spans.turn_to("wait")
             self._drain()
             self._look_up()
             if silence.is_too_long(time.monotonic()):
@@ -199,6 +206,7 @@ class ClusterExchange(ABC):
         self._topic.publish(
             data, copy=copy, timeout_s=2 * self._timeout_s, on_block=blocked, **how
         )
+        self.spans.turn_to(before)
 
     def _member(self, rank: int) -> str | None:
         """Return the id of a rank on the topic; None if it is not there."""
@@ -230,10 +238,14 @@ class ClusterExchange(ABC):
 
     def _take_event(self) -> None:
         """Wait a moment for an event."""
-        event = self._topic.get(IDLE_S)
+        event = self._get(IDLE_S)
         if event is not None:
             self._handle(event)
             self._answer()
+
+    def _get(self, timeout_s: float) -> Message | Joined | Left | None:
+        with self.spans.wait:
+            return self._topic.get(timeout_s)
 
     def _wait(
         self,
@@ -244,7 +256,7 @@ class ClusterExchange(ABC):
         """Handle events until no member is missing; each restarts the time-out."""
         silence = _Silence(self._timeout_s, time.monotonic())
         while absent := missing():
-            event = self._topic.get(POLL_S)
+            event = self._get(POLL_S)
             now = time.monotonic()
             if event is not None:
                 self._handle(event)

@@ -113,11 +113,12 @@ class GradientSharingExchange(ClusterExchange):
         if self._peer.is_alone:
             return
         iteration = network.iteration_count
-        message = self._peer.share(
-            update, iteration=iteration, position=position, step_s=self._step_s
-        )
-        self._note_residual(iteration)
-        self._mesh.tell(message)
+        with self.spans.encode:
+            message = self._peer.share(
+                update, iteration=iteration, position=position, step_s=self._step_s
+            )
+            self._note_residual(iteration)
+            self._mesh.tell(message)
 
     def _note_residual(self, iteration: int) -> None:
         measured = self._peer.measured
@@ -143,7 +144,7 @@ class GradientSharingExchange(ClusterExchange):
         patience_s = min(KEEP_UP_GRADIENTS * self._step_s, KEEP_UP_S)
         deadline = time.monotonic() + patience_s
         while self._peer.is_waited_for(self._trained + 1, self._step_s):
-            event = self._topic.get(max(deadline - time.monotonic(), 0))
+            event = self._get(max(deadline - time.monotonic(), 0))
             if event is None:
                 return
             self._handle(event)
@@ -164,7 +165,8 @@ class GradientSharingExchange(ClusterExchange):
 
     def _agree(self, update: FloatArray) -> None:
         """Before the first update is shared, find a threshold together."""
-        proposal = self._peer.propose(update)
+        with self.spans.encode:
+            proposal = self._peer.propose(update)
         if proposal is None:
             return
         # Whole: in a tree a merge would drop what is on its way.
@@ -188,8 +190,9 @@ class GradientSharingExchange(ClusterExchange):
         with self._params.lent():
             if self._peer.has_rest(self._trained):
                 self._share(network, to_host(network.gradients), self._trained)
-            self._mesh.end(self._peer.end(self._trained))
-            self._peer.conclude(self._trained)
+            with self.spans.take_in:
+                self._mesh.end(self._peer.end(self._trained))
+                self._peer.conclude(self._trained)
         network.hold_constraints()
 
     def finish(self, network: Trained, phase: int, members: frozenset[int]) -> None:
@@ -207,9 +210,10 @@ class GradientSharingExchange(ClusterExchange):
                 threshold=self._peer.threshold,
                 examples=0,
             )
-            total = self._rounds.take("finish", own, [], plain_sum)
-            self._rounds.end()
-            self._peer.return_to_base()
+            with self.spans.take_in:
+                total = self._rounds.take("finish", own, [], plain_sum)
+                self._rounds.end()
+                self._peer.return_to_base()
         network.hold_constraints()
         told = total.contributions.values()
         network.iteration_count = max(item.iteration_count for item in told)
@@ -266,19 +270,21 @@ class GradientSharingExchange(ClusterExchange):
         self._mesh.pass_on()
 
     def _pass_on(self) -> None:
-        self._mesh.pass_on()
-        self._answer()
+        with self.spans.take_in:
+            self._mesh.pass_on()
+            self._answer()
 
     def _answer(self) -> None:
         self._mesh.answer()
 
     def _receive(self, rank: int, data: Any) -> None:
-        if isinstance(data, RoundMessage):
-            self._rounds.receive(rank, data)
-        elif not isinstance(data, InPhase):
-            self._peer.receive(rank, SharedUpdate(**data))
-        elif data.phase == self._phase:
-            self._mesh.receive(rank, data.message)
+        with self.spans.take_in:
+            if isinstance(data, RoundMessage):
+                self._rounds.receive(rank, data)
+            elif not isinstance(data, InPhase):
+                self._peer.receive(rank, SharedUpdate(**data))
+            elif data.phase == self._phase:
+                self._mesh.receive(rank, data.message)
 
     def _left(self, rank: int) -> None:
         self._peer.left(rank)

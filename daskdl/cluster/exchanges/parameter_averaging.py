@@ -58,30 +58,33 @@ class ParameterAveragingExchange(RoundsExchange):
         self._since_round += 1
         self._examples += examples
         self._phase_examples += examples
-        if self._rounds.is_under_way:
-            self._poll(network)
-        if self._since_round >= self._sizes.own:
-            self._take_part(network)
+        with self.spans.average:
+            if self._rounds.is_under_way:
+                self._poll(network)
+            if self._since_round >= self._sizes.own:
+                self._take_part(network)
 
     def idle(self, network: Trained) -> None:
         """Take part in the rounds of peers, of which one may be under way."""
-        if self._rounds.is_under_way:
-            self._take_mean(network)
-        else:
-            super().idle(network)
+        with self.spans.average:
+            if self._rounds.is_under_way:
+                self._take_mean(network)
+            else:
+                super().idle(network)
 
     def end(self, network: Trained) -> None:
         """Take part in rounds until every member has trained all its minibatches.
 
         Nobody trains during the last one, which so leaves all replicas equal.
         """
-        self._settle(network)
-        while self._since_round or not self._is_over:
-            self._take_part(network)
+        with self.spans.average:
             self._settle(network)
-        if self._master.overlap and self._master.save_updater:
-            self._average_states(network)
-        self._rounds.end()
+            while self._since_round or not self._is_over:
+                self._take_part(network)
+                self._settle(network)
+            if self._master.overlap and self._master.save_updater:
+                self._average_states(network)
+            self._rounds.end()
 
     def _begin(self, network: Trained, peers: frozenset[int]) -> None:
         super()._begin(network, peers)

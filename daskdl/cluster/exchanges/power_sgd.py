@@ -78,6 +78,10 @@ class PowerSgdExchange(AllReduceExchange):
         is_early = network.iteration_count < self._start
         if is_early or not self._rule.approximates:
             return super().gradients(network, examples)
+        with self.spans.average:
+            return self._approximated(network, examples)
+
+    def _approximated(self, network: Network[Any], examples: int) -> int:
         own = self._contribution(network, examples)
         first = self._rule.first(self._weighted(network.gradients, examples), examples)
         total = self._rounds.take("add up left factors in", own, [first], plain_sum)

@@ -19,6 +19,7 @@ from daskdl.cluster.stats.evaluation_charts import (
     strength,
 )
 from daskdl.cluster.stats.style import STYLE
+from daskdl.cluster.stats.timeline_chart import timeline
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_columns import ColumnRocs
@@ -29,7 +30,7 @@ from daskdl.nn.fitting.events import (
     WorkersRejoined,
 )
 
-__all__ = ["EvaluationSummary", "render_report"]
+__all__ = ["EvaluationSummary", "curves", "render_report"]
 
 # Above this many classes the numbers in a matrix cannot be read.
 _MOST_CLASSES = 40
@@ -54,6 +55,8 @@ class EvaluationSummary:
         Whose curves are drawn.
     calibration : EvaluationCalibration, optional
         Whose reliability diagrams are drawn.
+    drawn : str
+        The curves of both as :func:`curves` drew them, where they are not kept.
     """
 
     name: str
@@ -62,6 +65,7 @@ class EvaluationSummary:
     labels: Sequence[str] = field(default=())
     roc: ROC | ColumnRocs | None = None
     calibration: EvaluationCalibration | None = None
+    drawn: str = ""
 
 
 def render_report(
@@ -100,6 +104,7 @@ def render_report(
         _section("", _facts(summary)),
         _section("Score", line_chart(_score_chart(report))),
         _section("Throughput", line_chart(_throughput_chart(report))),
+        _section("Timeline", timeline(report)) if report.timeline.lanes else "",
         _section("Evaluation", _evaluation(evaluation)) if evaluation else "",
         _section("Epochs", _epochs(report)),
         _section("Workers", _workers(report)),
@@ -165,11 +170,14 @@ def _evaluation(evaluation: EvaluationSummary) -> str:
         for name, value in evaluation.metrics.items()
     }
     matrix = _confusion(evaluation) if len(evaluation.confusion) else ""
-    figures = _figures(evaluation)
+    figures = curves(evaluation)
     return f"<p>on {escape(evaluation.name)}</p>{_facts(facts)}{figures}{matrix}"
 
 
-def _figures(evaluation: EvaluationSummary) -> str:
+def curves(evaluation: EvaluationSummary) -> str:
+    """Return the curves of an evaluation as HTML; an empty text without any."""
+    if evaluation.drawn:
+        return evaluation.drawn
     found = []
     if evaluation.roc is not None:
         found.append(roc_figure(evaluation.roc, evaluation.labels))

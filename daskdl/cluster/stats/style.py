@@ -3,14 +3,16 @@
 STYLE = """
 :root {
   --paper: #ffffff; --panel: #f5f6f8; --ink: #1c2126; --faint: #5d6771;
-  --rule: #d9dde2; --line: #1f6fb2; --right: #2a8a57; --wrong: #c8452f;
+  --rule: #d9dde2; --wait: #c9ced5;
+  --line: #1f6fb2; --right: #2a8a57; --wrong: #c8452f;
   --s0: #1f6fb2; --s1: #d2691e; --s2: #2a8a57; --s3: #8a4fb5;
   --s4: #b28a00; --s5: #0f8b8d; --s6: #c23b78; --s7: #5d6771;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #15181c; --panel: #1e2328; --ink: #e6e9ec; --faint: #9aa5b0;
-    --rule: #343b43; --line: #6db3ef; --right: #4fbf86; --wrong: #f0806a;
+    --rule: #343b43; --wait: #4a525c;
+    --line: #6db3ef; --right: #4fbf86; --wrong: #f0806a;
     --s0: #6db3ef; --s1: #f2a05c; --s2: #4fbf86; --s3: #c39be8;
     --s4: #e3c04f; --s5: #52c7c9; --s6: #f08ab8; --s7: #a9b3bd;
   }
@@ -72,5 +74,41 @@ figcaption p { margin: 4px 0; }
 .heat .right { fill: color-mix(in srgb, var(--right) var(--share), var(--panel)); }
 .heat .wrong { fill: color-mix(in srgb, var(--wrong) var(--share), var(--panel)); }
 .lost { stroke: var(--wrong); stroke-width: 1.6; stroke-dasharray: 5 3; }
+.read { --series: var(--s4); } .compute { --series: var(--s0); }
+.encode { --series: var(--s3); } .wait { --series: var(--wait); }
+.take_in { --series: var(--s5); } .average { --series: var(--s1); }
+.activities li::before { height: 12px; width: 12px; }
+.timeline { --who: 148px; --lane: 24px; position: relative; margin: 8px 0 16px; }
+.timeline.many { --lane: 14px; } .timeline.very-many { --lane: 9px; }
+.lane { display: flex; gap: 8px; margin-bottom: 2px; align-items: center; }
+.lane .who { flex: none; width: calc(var(--who) - 8px); overflow: hidden;
+  text-overflow: ellipsis; white-space: nowrap; color: var(--faint);
+  font-size: min(13px, calc(var(--lane) + 1px)); line-height: var(--lane); }
+.lane .bar { flex: 1; min-width: 0; height: var(--lane); display: block;
+  background: var(--panel); position: relative; }
+.bar path { fill: var(--series); }
+.bar path.lost { fill: none; stroke-width: 3; stroke-dasharray: none;
+  vector-effect: non-scaling-stroke; }
+.moments, .axis { --lane: 16px; }
+.axis .bar { background: none; margin-top: 2px; }
+.axis .bar span { position: absolute; transform: translateX(-50%); font-size: 12px;
+  color: var(--faint); font-variant-numeric: tabular-nums; }
+.axis .bar span:first-child { transform: none; }
+.moments i { position: absolute; top: 0; bottom: 0; width: 5px; margin-left: -2px;
+  background: var(--faint); }
+.moments .lost { background: var(--wrong); }
+.moments .joined { background: var(--right); }
+.across { position: absolute; left: var(--who); right: 0; top: 18px; bottom: 22px;
+  pointer-events: none; }
+.across i { position: absolute; top: 0; bottom: 0;
+  border-left: 1px dashed var(--faint); opacity: 0.55; }
+.across .lost { border-left: 1px solid var(--wrong); opacity: 1; }
+.across .joined { border-left: 1px solid var(--right); opacity: 1; }
+summary { cursor: pointer; color: var(--faint); }
+@media (max-width: 600px) {
+  main { padding: 12px 12px 40px; }
+  .timeline { --who: 104px; }
+  .lane .who { font-size: min(11px, calc(var(--lane) + 1px)); }
+}
 @media print { .scroll { max-height: none; overflow: visible; } }
 """

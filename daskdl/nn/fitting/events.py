@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from daskdl.nn.fitting.curve import Curve
+from daskdl.nn.fitting.timeline import Span, Timeline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,26 @@ class ResidualMeasured:
     mean: float  # of the magnitudes
     largest: float
     percentiles: Mapping[str, float]  # of the magnitudes, by "50" to "99.99"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpansMeasured:
+    """What a worker did between two moments.
+
+    Told of each worker some times a second, in a fit of hours every few seconds. Times
+    are on the caller's clock, as well as that of the worker is known.
+    """
+
+    time_s: float
+    worker: str
+    member: int  # its number in the session
+    start_s: float
+    stop_s: float
+    seconds: Mapping[str, float]  # by activity; see daskdl.nn.fitting.timeline
+    minibatches: int  # that it trained since it joined
+    clock_offset_s: float  # from the worker's clock to the scheduler's
+    clock_error_s: float
+    latest: tuple[Span, ...] = ()  # single spans; of who returns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +179,7 @@ Event = (
     | FitStarted
     | Progress
     | ResidualMeasured
+    | SpansMeasured
     | WorkerLost
     | WorkersRejoined
     | WorkersJoined
@@ -174,7 +196,8 @@ class FitReport:
 
     `skipped` rows were left out of the data with ``handle_invalid="skip"``. `loads`
     counts how often a part of stored data was read to be trained; on a cluster by all
-    workers together. `staleness` is None where no updates were shared.
+    workers together. `staleness` is None where no updates were shared. `timeline` is
+    what each worker did when; empty in one process.
     """
 
     examples: int = 0
@@ -194,6 +217,7 @@ class FitReport:
     progress: list[Progress] = field(default_factory=Curve)
     residuals: list[ResidualMeasured] = field(default_factory=Curve)
     failed_checkpoints: list[CheckpointFailed] = field(default_factory=list)
+    timeline: Timeline = field(default_factory=Timeline)
 
     @property
     def repeated_examples(self) -> int:
@@ -237,21 +261,36 @@ class FitReport:
         if isinstance(event, FitStarted):
             self.workers = event.workers
             self.skipped = event.skipped
+        elif isinstance(event, SpansMeasured):
+            self._add_spans(event)
         elif name := _LISTS.get(type(event)):
             getattr(self, name).append(event)
         if isinstance(event, WorkersRejoined):
             self.epochs = [each for each in self.epochs if each.epoch <= event.epoch]
 
+    def _add_spans(self, event: SpansMeasured) -> None:
+        lane = self.timeline.lane(event.worker, event.member)
+        lane.minibatches = event.minibatches
+        lane.clock_offset_s = event.clock_offset_s
+        lane.clock_error_s = event.clock_error_s
+        lane.latest.extend(event.latest)
+        self.timeline.add(lane, event.start_s, event.stop_s, event.seconds)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values for JSON."""
-        return {**asdict(self), "repeated_examples": self.repeated_examples}
+        """Return the report as plain values for JSON, but for the timeline."""
+        values = {**asdict(self), "repeated_examples": self.repeated_examples}
+        del values["timeline"]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FitReport":
         """Return the report whose fields ``dataclasses.asdict`` made plain values."""
         lists = set(_LISTS.values())
+        lists.update(("timeline", "repeated_examples"))
         others = {name: one for name, one in values.items() if name not in lists}
         report = cls(**_with_tuple(others))
+        if "timeline" in values:
+            report.timeline = Timeline.from_dict(values["timeline"])
         if report.staleness is not None:
             report.staleness = Staleness(**values["staleness"])
         for kind, name in _LISTS.items():

@@ -9,7 +9,7 @@ import pytest
 from daskdl.cli.main import main
 
 HEAVY = ("distributed", "dask", "numba", "cupy", "pyspark", "numpy", "pydantic", "rich")
-COMMANDS = ("run", "evaluate", "predict", "inspect", "doctor")
+COMMANDS = ("run", "report", "evaluate", "predict", "inspect", "doctor")
 
 
 def modules_after(*arguments):

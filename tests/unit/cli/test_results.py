@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from daskdl import MultiLayerConfiguration, MultiLayerNetwork, Output
-from daskdl.cli.results import accuracy_of, evaluations_for
+from daskdl.cli.results import evaluations_for
+from daskdl.cli.run_page import accuracy_of
 from daskdl.dialects import EXACT
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary

@@ -20,6 +20,7 @@ from daskdl.nn.fitting.events import (
     EpochFinished,
     FitReport,
     FitStarted,
+    SpansMeasured,
     WorkerLost,
 )
 from daskdl.nn.fitting.fit import Fit
@@ -57,6 +58,7 @@ class FakeFront:
         if resume is not None:
             fit.resumed_from = f"{resume}/checkpoint-000001.safetensors"
         fit.begin(started())
+        fit.tell(spans())
         for epoch in range(1, epochs + 1):
             fit.begin_epoch(epoch)
             if epoch == 2:
@@ -82,6 +84,20 @@ def started():
 def lost():
     return WorkerLost(
         time_s=1.0, epoch=2, worker="tcp://b", redealt_examples=16, repeated_examples=8
+    )
+
+
+def spans():
+    return SpansMeasured(
+        time_s=0.5,
+        worker="tcp://b",
+        member=1,
+        start_s=0.0,
+        stop_s=0.5,
+        seconds={"compute": 0.25, "wait": 0.125},
+        minibatches=2,
+        clock_offset_s=0.0,
+        clock_error_s=0.0,
     )
 
 
@@ -123,6 +139,8 @@ def test_a_run_leaves_its_files(run, out):
         "model.safetensors",
         "evaluation.json",
         "statistics.json",
+        "timeline.jsonl",
+        "page.json",
         "report.html",
         "job.yaml",
     }

@@ -135,6 +135,7 @@ class SimulatedCluster:
     lost: list[str] = field(default_factory=list)  # that the driver took note of
     blank: Any = None  # a network as every member starts with
     address: str = "simulated"  # of whichever worker asks
+    scheduler_delay: float = 0.0  # all have one clock
     snapshots_s: deque[float] = field(default_factory=deque)  # what the first ones take
 
     def __post_init__(self) -> None:
@@ -255,6 +256,10 @@ class SimulatedMembers:
 
     def __enter__(self) -> "SimulatedMembers":
         return self
+
+    def clock_offset_s(self) -> float:
+        """All have one clock."""
+        return 0.0
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if error is not None:

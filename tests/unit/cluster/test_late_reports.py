@@ -7,6 +7,7 @@ import pytest
 from daskdl.cluster import session
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.orders import Stop
+from daskdl.cluster.stats.spans import SpanRecorder
 
 TOPIC = "daskdl-fit"
 
@@ -49,7 +50,7 @@ def told(monkeypatch):
 @pytest.fixture
 def member(clock, told):
     spec = SimpleNamespace(topic=TOPIC, cache_bytes=0)
-    exchange = SimpleNamespace(complain=None)
+    exchange = SimpleNamespace(complain=None, spans=SpanRecorder())
     return session.Member(spec, 0, None, exchange, Mailbox(), None, told)
 
 
