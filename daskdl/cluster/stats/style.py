@@ -108,6 +108,7 @@ summary { cursor: pointer; color: var(--faint); }
 @media (max-width: 600px) {
   main { padding: 12px 12px 40px; }
   .timeline { --who: 104px; }
+  .moments i { width: 2px; margin-left: -1px; }
   .lane .who { font-size: min(11px, calc(var(--lane) + 1px)); }
 }
 @media print { .scroll { max-height: none; overflow: visible; } }
