@@ -81,7 +81,7 @@ class PowerSgdExchange(AllReduceExchange):
         with self.spans.average:
             return self._approximated(network, examples)
 
-    def _approximated(self, network: Network[Any], examples: int) -> int:
+    def _approximated(self, network: Trained, examples: int) -> int:
         own = self._contribution(network, examples)
         first = self._rule.first(self._weighted(network.gradients, examples), examples)
         total = self._rounds.take("add up left factors in", own, [first], plain_sum)
