@@ -46,6 +46,7 @@ OF_OTHERS = {
     "spark.daskdl.exportDirectory",
     "spark.daskdl.scheduler",
     "statistics.json",
+    "timeline.jsonl",
 }
 COMMANDS = ("daskdl ", "dask worker", "pip install", "spark-submit", "--")
 # Values and keys of ours, which other tests hold against their pages.
