@@ -28,6 +28,8 @@ RUN_FILES = {
     "statistics.json",
     "report.html",
     "job.yaml",
+    "timeline.jsonl",
+    "page.json",
 }
 # Hidden files, directories beside a run, and the copy of a model.
 LEFTOVERS = re.compile(
@@ -96,6 +98,7 @@ def version_of_run(store, path):
     assert names - {"notes.txt"} == RUN_FILES
     assert store.cat_file(f"{path}/report.html").endswith(b"</html>\n")
     json.loads(store.cat_file(f"{path}/evaluation.json"))
+    json.loads(store.cat_file(f"{path}/page.json"))
     statistics = json.loads(store.cat_file(f"{path}/statistics.json"))
     network = load(store.unstrip_protocol(f"{path}/model.safetensors"))
     is_new = b"epochs: 3" in store.cat_file(f"{path}/job.yaml")
