@@ -360,6 +360,7 @@ from daskdl.nn.vertices.stack import (
 )
 from daskdl.parallel.inference import ParallelInference
 from daskdl.parallel.wrapper import ParallelWrapper
+from daskdl.training.boards.tensorboard import TensorBoardListener
 from daskdl.training.local import fit
 
 __all__ = [
@@ -617,6 +618,7 @@ __all__ = [
     "SubsetVertex",
     "Tally",
     "TargetSparsityThresholdAlgorithm",
+    "TensorBoardListener",
     "TensorFlowCnnToFeedForward",
     "TerminationReason",
     "ThresholdedRelu",

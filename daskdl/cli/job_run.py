@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +36,7 @@ from daskdl.data.sources.partition import Source
 from daskdl.errors import DaskdlError, FormatError, OptionError, WorkerLostError
 from daskdl.formats.run_network import MODEL
 from daskdl.nn.early_stopping.early_stopping import EarlyStopping
+from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.network import Network
 
@@ -88,13 +89,15 @@ def run_job(
     if directory.is_complete:
         _refuse_more_epochs(directory, job)
         view.note(f"{directory.url} is complete: nothing is trained")
-        wall_s = time.monotonic() - start_s
-        return RunMetrics(model=directory.path(MODEL), wall_s=round(wall_s, 3))
+        return RunMetrics(
+            model=directory.path(MODEL), wall_s=round(time.monotonic() - start_s, 3)
+        )
     network = job_network(job, view.note)
     cluster = checked_cluster(job, network)
     cluster.check_here()
     data = open_job_data(network, job)
     validation = _validation(network, job, data.get("validation"))
+    hearing = _hearing(job, directory, view, validation)
     results: Results | None = None
     try:
         directory.make()
@@ -103,7 +106,7 @@ def run_job(
         view.note(starting(cluster.scheduler, cluster.workers, has_devices=has_devices))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
-            _train(front, data, job, directory, view, validation, resume=resume)
+            _train(front, data, job, directory, view, hearing, resume=resume)
             results = Results(job, front.network, front.last_fit)
             if validation is not None and job.training.early_stopping is not None:
                 results = replace(results, early_stopping=validation.result)
@@ -210,13 +213,24 @@ def _validation(
     )
 
 
+def _hearing(
+    job: Job, directory: RunDirectory, view: View, validation: EarlyStopping | None
+) -> list[Listener]:
+    """Return what hears of the training; refuse what is not installed for that."""
+    # What the first reports is shown, and what it keeps in a checkpoint.
+    hearing: list[Listener] = [view] if validation is None else [validation, view]
+    if job.training.tensorboard is not None:
+        hearing.append(job.training.tensorboard.listener(directory.here))
+    return hearing
+
+
 def _train(
     front: Any,
     data: Mapping[str, Source],
     job: Job,
     directory: RunDirectory,
     view: View,
-    validation: EarlyStopping | None,
+    hearing: Sequence[Listener],
     *,
     resume: bool,
 ) -> None:
@@ -242,13 +256,11 @@ def _train(
     # None before anything is trained, if the job itself says how to begin.
     at_start = options is not None
     checkpoints = RunCheckpoint(directory.here, at_start=at_start, **when)
-    # What it reports is shown, and what it keeps in a checkpoint.
-    first = [] if validation is None else [validation]
     with GracefulEnd(view.note) as graceful_end:
         front.fit(
             train,
             epochs=job.training.epochs,
-            listeners=[*first, view, checkpoints, graceful_end],
+            listeners=[*hearing, checkpoints, graceful_end],
             resume=directory.here if found else None,
             **_how(job, train),
         )

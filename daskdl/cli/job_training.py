@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from daskdl.cli.job_boards import TensorBoardOptions
 from daskdl.cli.job_early_stopping import EarlyStoppingOptions, ValidationOptions
 from daskdl.cli.job_moments import Moments
 from daskdl.cli.job_pretraining import PretrainingOptions
@@ -36,7 +37,7 @@ class Checkpoints(Moments):
 class Training(Conf):
     """The training of a job: epochs, batch size, and how workers train together.
 
-    The keys below `early_stopping` belong to the training master; those that are not
+    The keys below `tensorboard` belong to the training master; those that are not
     given have the master's own defaults, and those of another master are refused.
     """
 
@@ -98,6 +99,13 @@ class Training(Conf):
         Field(
             description="What ends the training early on `data.validation`; the best "
             "network is kept, in place of the last."
+        ),
+    ] = None
+    tensorboard: Annotated[
+        TensorBoardOptions | None,
+        Field(
+            description="Write what TensorBoard shows into the output directory; `{}` "
+            "for the defaults."
         ),
     ] = None
     threshold_algorithm: Annotated[
@@ -280,6 +288,11 @@ class Training(Conf):
     def _check_epochs(self) -> "Training":
         if not self.epochs and self.pretrain is None:
             raise PathError("must be at least 1 without `pretrain`, got 0.", "epochs")
+        if not self.epochs and self.tensorboard is not None:
+            raise PathError(
+                "must be left out with `epochs: 0`: pretraining is not written.",
+                "tensorboard",
+            )
         return self
 
     @model_validator(mode="after")
@@ -312,6 +325,7 @@ _OF_ANY_MASTER = (
     "checkpoints",
     "validation",
     "early_stopping",
+    "tensorboard",
 )
 _MASTER_OPTIONS = tuple(
     name for name in Training.model_fields if name not in _OF_ANY_MASTER

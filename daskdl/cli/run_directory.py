@@ -28,6 +28,7 @@ from daskdl.errors import (
 )
 from daskdl.formats.run_network import MODEL
 from daskdl.nn.fitting.checkpoint_directory import CHECKPOINTS, checkpoints_in
+from daskdl.training.boards.event_file import EVENTS
 
 __all__ = ["RunDirectory", "is_of_one_run"]
 
@@ -35,7 +36,10 @@ JOB = "job.yaml"
 EVALUATION, STATISTICS, REPORT = "evaluation.json", "statistics.json", "report.html"
 TIMELINE, PAGE = "timeline.jsonl", "page.json"
 
-_OURS = (JOB, CHECKPOINTS, STATISTICS, TIMELINE, PAGE, EVALUATION, REPORT, MODEL)
+_OURS = (
+    *(JOB, CHECKPOINTS, EVENTS, STATISTICS, TIMELINE, PAGE, EVALUATION, REPORT),
+    MODEL,
+)
 
 
 def _to_nobody(text: str) -> None:

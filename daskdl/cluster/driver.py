@@ -189,17 +189,17 @@ class Driver:
         DaskdlError
             Whatever ended a member's task.
         """
-        network = self._network
         self._fit.epochs = epochs
-        first = network.epoch_count - start_at.epoch
+        first = self._network.epoch_count - start_at.epoch
         standing = Standing(start_at)
         if self._resumed is not None and start_at.positions:
             trained = self._resumed.state
             standing = Standing(start_at, trained.examples, trained.score_sum)
-        self._kept = KeptNetwork(state_of(network, self.threshold), standing)
-        while (error := self._try_to_train(first, epochs, shuffle=shuffle)) is not None:
-            self._go_back(first, error)
-        return self._close_report()
+        self._kept = KeptNetwork(state_of(self._network, self.threshold), standing)
+        with self._fit.telling_errors():
+            while error := self._try_to_train(first, epochs, shuffle=shuffle):
+                self._go_back(first, error)
+            return self._close_report()
 
     def _try_to_train(
         self, first: int, epochs: int, *, shuffle: bool

@@ -3,7 +3,8 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
@@ -370,6 +371,26 @@ class Fit:
         self.stand_still(RunPosition(epoch=self.epoch))
         # Last: whoever reads that the epoch is done may count on its checkpoint.
         self._tell_listeners(finished)
+
+    @contextmanager
+    def telling_errors(self) -> Iterator[None]:
+        """Tell listeners of the error that ends the block, and let it go on."""
+        try:
+            yield
+        except BaseException as error:
+            for listener in self._listeners:
+                self._tell_error(listener, error)
+            raise
+
+    def _tell_error(self, listener: Listener, error: BaseException) -> None:
+        try:
+            listener.on_fit_error(self, error)
+        except Exception as another:  # noqa: BLE001 - the first one says more
+            logger.warning(
+                "%s: on_fit_error must not fail, it did: %r",
+                type(listener).__name__,
+                another,
+            )
 
     def complete(self) -> None:
         """Tell listeners that a run has nothing left to train."""

@@ -86,6 +86,14 @@ class Listener:
     def on_fit_end(self, fit: "Fit") -> None:
         """Hear that the network is trained. Not called if an error ends the fit."""
 
+    def on_fit_error(self, fit: "Fit", error: BaseException) -> None:
+        """Hear that an error ends the fit, in place of :meth:`on_fit_end`.
+
+        Also of one that a listener raised, and of what Ctrl-C and SIGTERM raise. Not
+        of data that do not fit: then nothing has begun. What is raised here is logged,
+        and hides nothing.
+        """
+
     def on_event(self, event: Event) -> None:
         """Hear of all else, such as a worker that was lost.
 

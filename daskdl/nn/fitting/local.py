@@ -222,14 +222,15 @@ def train(trained: Trained, task: Task) -> None:
         after = task.resumed.state.position
         fit.go_on(task.resumed.state, task.resumed.path)
     network.last_fit = fit.report
-    fit.begin(FitStarted(epochs=fit.epochs, skipped=task.skipped, layer=fit.layer))
-    try:
-        _train_epochs(trained, task, after)
-    except DivergedError as error:
-        if not fit.takes_divergence(error):
-            raise
-    fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
-    fit.end()
+    with fit.telling_errors():
+        fit.begin(FitStarted(epochs=fit.epochs, skipped=task.skipped, layer=fit.layer))
+        try:
+            _train_epochs(trained, task, after)
+        except DivergedError as error:
+            if not fit.takes_divergence(error):
+                raise
+        fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
+        fit.end()
     # A listener may have called fit.
     network.last_fit = fit.report
 

@@ -60,6 +60,8 @@ PYTHON_NOT_RUN = {
     "reader = spark.read": "needs Spark: tests/spark/test_data_source.py",
     "writer = frame.write": "needs Spark: tests/spark/test_data_source.py",
 }
+# Packages without which a page is not run.
+NEEDED = {"docs/guide/boards.md": ("tensorboardX",)}
 PAGES = list(dict.fromkeys(block.page for block in blocks("python", "sh")))
 pytestmark = pytest.mark.timeout(600)
 CONFIGURATION = dl.MultiLayerConfiguration(
@@ -145,6 +147,8 @@ def client(machines):
 @pytest.fixture
 def page(request, place, client, examples):
     """Run a page from its beginning, once; give the names that its Python left."""
+    for package in NEEDED.get(request.param, ()):
+        pytest.importorskip(package, reason=f"the page needs {package}")
     if place.space is None:
         network = dl.load(place.digits["model"])
         write_files(request.param, network, examples)

@@ -371,3 +371,35 @@ def test_a_divergence_that_nobody_takes_is_raised(network, data):
     with pytest.raises(DivergedError):
         network.fit(data, epochs=3, batch_size=10, listeners=listener)
     assert listener.told == [(2, DivergedError)]
+
+
+class HearsErrors(dl.Listener):
+    """Notes what ended a fit, and fails itself."""
+
+    def __init__(self):
+        self.told = []
+
+    def on_fit_end(self, fit):
+        self.told.append("end")
+
+    def on_fit_error(self, fit, error):
+        self.told.append(type(error))
+        raise KeyError("mine")
+
+
+def test_an_error_that_ends_a_fit_is_told_to_all(network, data, caplog):
+    listeners = [HearsErrors(), HearsErrors()]
+
+    def fail(network):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        network.fit(data, batch_size=10, listeners=[*listeners, Epochs(fail)])
+    assert [one.told for one in listeners] == [[KeyboardInterrupt]] * 2
+    assert "HearsErrors: on_fit_error must not fail, it did: KeyError" in caplog.text
+
+
+def test_a_fit_that_ends_well_tells_no_error(network, data):
+    listener = HearsErrors()
+    network.fit(data, batch_size=10, listeners=listener)
+    assert listener.told == ["end"]
