@@ -376,7 +376,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 # Modules that are used by name: daskdl.spark.export.
-_MODULES = ("spark",)
+_MODULES = ("spark", "tuning")
 
 __version__ = "0.1.0"
 __all__ = ["__version__", *_HOME]

@@ -46,6 +46,11 @@ class WorkerSelection:
         """How many must be there to begin."""
         return self._wanted if isinstance(self._wanted, int) else 1
 
+    @property
+    def most(self) -> int | None:
+        """How many may take part at a time; None for all that are suitable."""
+        return self._wanted if isinstance(self._wanted, int) else None
+
     def is_met(self) -> bool:
         """Return whether as many as are needed are there."""
         return len(self.suitable()) >= self.n_wanted

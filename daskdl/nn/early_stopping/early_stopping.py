@@ -17,10 +17,7 @@ from daskdl.nn.early_stopping.conditions import (
 )
 from daskdl.nn.early_stopping.result import EarlyStoppingResult, TerminationReason
 from daskdl.nn.early_stopping.savers import EarlyStoppingModelSaver, InMemoryModelSaver
-from daskdl.nn.early_stopping.score_calculators import (
-    DataSetLossCalculator,
-    ScoreCalculator,
-)
+from daskdl.nn.early_stopping.score_calculators import calculator_of
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 
@@ -112,7 +109,7 @@ class EarlyStopping(Listener):
         **how: Any,
     ) -> None:
         who = type(self).__name__
-        self._calculator = _calculator_of(who, score_calculator, how)
+        self._calculator = calculator_of(who, score_calculator, how)
         conditions = conditions_of(who, termination_conditions)
         self._conditions = conditions
         self._of_epochs = _of_kind(EpochTerminationCondition, conditions)
@@ -344,17 +341,6 @@ class EarlyStopping(Listener):
         if of_saver:
             self._saver.restore_state(of_saver)
         self._is_restored = True
-
-
-def _calculator_of(who: str, given: Any, how: Mapping[str, Any]) -> ScoreCalculator:
-    if not isinstance(given, ScoreCalculator):
-        return DataSetLossCalculator(given, **how)
-    if how:
-        raise OptionError(
-            f"{who}: {', '.join(how)} must be given to the score calculator, got a "
-            f"{type(given).__name__} and them."
-        )
-    return given
 
 
 def _of_kind(kind: Any, conditions: Iterable[TerminationCondition]) -> list[Any]:

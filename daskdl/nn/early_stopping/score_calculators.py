@@ -4,7 +4,7 @@ A calculator makes one pass over its data where the network is trained: in this 
 or by the workers of the cluster, which count what is near them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from daskdl.checks import as_known, check_one_of, check_type
@@ -31,6 +31,7 @@ __all__ = [
     "ROCScoreCalculator",
     "RegressionScoreCalculator",
     "ScoreCalculator",
+    "calculator_of",
     "known_metric",
 ]
 
@@ -318,6 +319,24 @@ class ROCScoreCalculator(_OfOnePass):
     def _score(self, network: "Network[Any]", filled: ScoreTally) -> float:
         name = _ROC_METRICS[self._metric]
         return filled.evaluations[-1].score_for_metric(name)
+
+
+def calculator_of(who: str, given: Any, how: Mapping[str, Any]) -> ScoreCalculator:
+    """Return a calculator; data stand for one of their loss.
+
+    Raises
+    ------
+    OptionError
+        If options of data come beside a calculator.
+    """
+    if not isinstance(given, ScoreCalculator):
+        return DataSetLossCalculator(given, **how)
+    if how:
+        raise OptionError(
+            f"{who}: {', '.join(how)} must be given to the score calculator, got a "
+            f"{type(given).__name__} and them."
+        )
+    return given
 
 
 def known_metric(who: str, metric: Any, known: Iterable[str]) -> str:

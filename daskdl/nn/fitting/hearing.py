@@ -14,7 +14,8 @@ def hearing_of(who: str, given: Listener | Iterable[Listener] | None) -> list[Li
     """Return the listeners of a fit, and one that tells how far it is.
 
     A line that is written over, at a prompt or in a notebook; else one a minute in the
-    log, where that is heard. An empty list is for nobody and no line.
+    log, where that is heard. An empty list is for nobody and no line; a listener may
+    show it itself.
 
     Raises
     ------
@@ -24,6 +25,8 @@ def hearing_of(who: str, given: Listener | Iterable[Listener] | None) -> list[Li
     hearing = listeners_of(who, () if given is None else given)
     if given is not None and not hearing:
         return []
+    if any(one.shows_progress for one in hearing):
+        return hearing
     # Last, to show what the others reported.
     if _is_interactive():
         return [*hearing, ProgressLine()]

@@ -30,6 +30,8 @@ class Listener:
 
     # In front of the figures that an evaluation reports; None if it does not evaluate.
     reports_as: str | None = None
+    # Whether it shows how far the fit is, in place of the line at a prompt.
+    shows_progress = False
 
     def on_fit_start(self, fit: "Fit") -> None:
         """Hear that the data are known to fit, and training begins."""

@@ -11,6 +11,7 @@ from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import OptionError, OutputExistsError
 from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.checkpoint_directory import CheckpointDirectory, read_newest
+from daskdl.nn.fitting.first_difference import first_difference
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.run_state import RunPlan, RunPosition, RunState
@@ -278,7 +279,7 @@ def resumed_run(
     before, now = resumed.network.conf.to_dict(), network.conf.to_dict()
     if type(resumed.network) is not type(network):
         before, now = type(resumed.network).__name__, type(network).__name__
-    if difference := _difference("configuration", before, now):
+    if difference := first_difference("configuration", before, now):
         where, was, came = difference
         raise OptionError(
             f"{who}: resume must go on with the network of the run, whose {where} is "
@@ -290,18 +291,3 @@ def resumed_run(
             f"got {epochs}. ({path})"
         )
     return resumed
-
-
-def _difference(where: str, before: Any, now: Any) -> tuple[str, Any, Any] | None:
-    """Return where two plain values differ first, and how."""
-    if before == now:
-        return None
-    if isinstance(before, dict) and isinstance(now, dict):
-        for key in [*before, *(key for key in now if key not in before)]:
-            if found := _difference(f"{where}.{key}", before.get(key), now.get(key)):
-                return found
-    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        for index, pair in enumerate(zip(before, now, strict=True)):
-            if found := _difference(f"{where}[{index}]", *pair):
-                return found
-    return where, before, now

@@ -329,6 +329,17 @@ def test_a_prompt_sees_how_far_it_is(network, data, monkeypatch, capsys):
     assert lines[-1].endswith("\n")
 
 
+def test_a_listener_may_show_it_in_place_of_the_line(
+    network, data, monkeypatch, capsys
+):
+    class Showing(dl.Listener):
+        shows_progress = True
+
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    network.fit(data, batch_size=10, listeners=Showing())
+    assert capsys.readouterr().out == ""
+
+
 def test_a_program_sees_nothing(network, data, capsys):
     network.fit(data, batch_size=10)
     assert capsys.readouterr().out == ""

@@ -6,6 +6,7 @@ from typing import Any, get_args
 import pytest
 
 import daskdl
+from daskdl import tuning
 from daskdl.cli import exit_codes, job
 from daskdl.cluster import bus
 from daskdl.nn.conf import (
@@ -137,7 +138,8 @@ def test_every_name_is_described(title: str, names: tuple[str, ...]) -> None:
 def test_every_public_name_has_its_page() -> None:
     text = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^   ([A-Za-z]\w*)$", text, flags=re.MULTILINE))
-    assert listed == {*daskdl.__all__, *bus.__all__} - {"__version__"}
+    names = {*daskdl.__all__, *bus.__all__, *tuning.__all__}
+    assert listed == names - {"__version__"}
 
 
 def test_every_exit_code_is_described() -> None:
