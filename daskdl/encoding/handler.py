@@ -48,6 +48,9 @@ _GATHERED = 3.0
 # How much a threshold may rise at once where updates outgrow it: a warm-up is followed,
 # and a single minibatch out of the ordinary does not spoil it.
 _MOST_RISE = 2.0
+# As long as what any message has around it on the wire: a shorter one costs nothing, and
+# a share of a small vector would be less than one element.
+_FREE_INTS = 64
 
 
 class EncodingHandler:
@@ -330,15 +333,28 @@ class EncodingHandler:
         message, count = bitmap_encode(self._residual, reached, update=update)
         stays = words < 2 or count >= (words + 5) // 2
         self._is_bitmap_mode = not self._is_bitmap_mode or stays
-        self._last = LastEncoding(threshold=tau, sparsity=None)
+        self._note(tau, message, count if self._is_free(message) else None)
         if self._quantum != 1:
             double(message, self._residual)
         return message
 
     def _note_sparse(self, tau: float, message: NDArray[np.int32] | None) -> None:
-        length = 0 if message is None else message.size
-        sparsity = length / self._residual.size
+        self._note(tau, message, 0 if message is None else message.size)
+
+    def _note(
+        self, tau: float, message: NDArray[np.int32] | None, length: int | None
+    ) -> None:
+        """Remember a message; one that is free is never too dense."""
+        sparsity = None if length is None else length / self._residual.size
+        share = self._algorithm.first_share
+        if sparsity is not None and share is not None and self._is_free(message):
+            sparsity = min(sparsity, share)
         self._last = LastEncoding(threshold=tau, sparsity=sparsity)
+
+    def _is_free(self, message: NDArray[np.int32] | None) -> bool:
+        """Return whether its length is of no account; never where DL4J's rules hold."""
+        is_short = message is None or message.size <= _FREE_INTS
+        return is_short and self._algorithm.first_share is not None
 
     def _check(self, vector: FloatArray) -> None:
         expected = self._residual

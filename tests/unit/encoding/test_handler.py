@@ -174,6 +174,22 @@ def test_a_vector_too_short_for_threshold_messages_keeps_sending_bitmaps():
         assert message[3] == 1
 
 
+@pytest.mark.parametrize("size", [1, 3, 26, 40, 200, 900])
+@pytest.mark.parametrize("rounding", ["nearest", "down"])
+def test_of_a_small_vector_what_is_trained_is_sent(rng, size, rounding):
+    handler = EncodingHandler(size, rounding=rounding, post_processor=NO_CLIPPING)
+    direction = rng.choice([-1, 1], size) * rng.uniform(0.5, 1, size)
+    received, trained = np.zeros(size, np.float32), np.zeros(size)
+    for iteration in range(2000):
+        noise = rng.normal(size=size)
+        update = (1e-3 * (direction + noise)).astype(np.float32)
+        trained += update
+        message = handler.encode(update, iteration, 0)
+        if message is not None:
+            decode_add(message, received)
+    assert np.abs(received - trained).max() < 0.1 * np.abs(trained).max()
+
+
 def test_the_first_message_is_a_bitmap_and_few_codes_end_bitmaps():
     handler = EncodingHandler(320, algorithm=FixedThresholdAlgorithm(threshold=1.0))
     first = handler.encode(np.zeros(320, np.float32), 0, 0)
