@@ -48,8 +48,8 @@ _GATHERED = 3.0
 # How much a threshold may rise at once where updates outgrow it: a warm-up is followed,
 # and a single minibatch out of the ordinary does not spoil it.
 _MOST_RISE = 2.0
-# As long as what any message has around it on the wire: a shorter one costs nothing, and
-# a share of a small vector would be less than one element.
+# As long as what any message has around it on the wire: a shorter one costs nothing.
+# The share of a small vector would be less than one element.
 _FREE_INTS = 64
 
 
