@@ -65,7 +65,7 @@ def test_a_missing_extra_ends_a_job_before_it_starts(run, out, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX.record_writer", None)
     result = run(tensorboard={})
     assert result.exit_code != 0
-    assert "pip install 'daskdl[tensorboard]'" in result.output
+    assert "pip install 'daskdl[tensorboard]'" in result.stderr
     assert not out.exists()
 
 

@@ -155,14 +155,14 @@ def test_a_network_without_such_a_layer_is_refused_before_the_cluster(run, out):
     result = run(layers=dense, pretrain={})
     assert result.exit_code == 2
     message = r"training\.pretrain: the network must have a layer that can be"
-    assert re.search(message, result.output)
+    assert re.search(message, result.stderr)
     assert not out.exists()
 
 
 def test_a_layer_that_is_not_there_is_refused(run):
     result = run(pretrain={"layers": "third"})
     assert result.exit_code == 2
-    assert "must be one that can be pretrained ('first', 'second')" in result.output
+    assert "must be one that can be pretrained ('first', 'second')" in result.stderr
 
 
 REFUSED = {
