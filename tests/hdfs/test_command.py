@@ -54,6 +54,8 @@ def test_the_run_directory_is_complete(figures, home):
         "model.safetensors",
         "evaluation.json",
         "statistics.json",
+        "timeline.jsonl",
+        "page.json",
         "report.html",
         "job.yaml",
     }

@@ -58,8 +58,10 @@ def check_complete(home, figures):
         "evaluation.json",
         "job.yaml",
         "model.safetensors",
+        "page.json",
         "report.html",
         "statistics.json",
+        "timeline.jsonl",
     ]
     assert names(home) == ["data", "job.yaml", "run"]
 
