@@ -122,7 +122,6 @@ class EventFile:
         else:
             self._write_whole(self._written + added)
         self._waiting.clear()
-        self._needs_header = False
         if self._dropped:
             logger.warning(
                 "%s: %d events are missing, which were too many to wait for the store.",
@@ -140,13 +139,14 @@ class EventFile:
             raise OutputError(
                 f"{self._url}: events must be written, got {in_words(error)}."
             ) from error
+        self._needs_header = False
 
     def _write_whole(self, content: bytes) -> None:
         if not self._written:
             make_folder(self._directory)
         write_output(self._url, lambda out: out.write(content), overwrite=True)
         if len(content) < _WHOLE_BYTES:
-            self._written = content
+            self._written, self._needs_header = content, False
         else:
             self._begin()
 

@@ -167,7 +167,9 @@ def test_a_store_that_does_not_append(network, data, whole_bytes, monkeypatch):
     monkeypatch.setattr("daskdl.training.boards.tensorboard._FLUSH_S", 0.0)
     url = f"memory://board-{whole_bytes}"
     network.fit(data, **HOW, listeners=dl.TensorBoardListener(url))
-    assert (len(files_in(url)) > 1) == (whole_bytes == 300)
+    files = files_in(url)
+    assert (len(files) > 1) == (whole_bytes == 300)
+    assert {events_of(one)[0].file_version for one in files} == {"brain.Event:2"}
     assert list(curves(url)["score"]) == list(range(1, 9))
 
 
