@@ -333,28 +333,27 @@ class EncodingHandler:
         message, count = bitmap_encode(self._residual, reached, update=update)
         stays = words < 2 or count >= (words + 5) // 2
         self._is_bitmap_mode = not self._is_bitmap_mode or stays
-        self._note(tau, message, count if self._is_free(message) else None)
+        self._note(tau, None, n_ints=message.size, n_sent=count)
         if self._quantum != 1:
             double(message, self._residual)
         return message
 
     def _note_sparse(self, tau: float, message: NDArray[np.int32] | None) -> None:
-        self._note(tau, message, 0 if message is None else message.size)
+        n_ints = 0 if message is None else message.size
+        sparsity = n_ints / self._residual.size
+        self._note(tau, sparsity, n_ints=n_ints, n_sent=n_ints)
 
     def _note(
-        self, tau: float, message: NDArray[np.int32] | None, length: int | None
+        self, tau: float, sparsity: float | None, *, n_ints: int, n_sent: int
     ) -> None:
-        """Remember a message; one that is free is never too dense."""
-        sparsity = None if length is None else length / self._residual.size
-        share = self._algorithm.first_share
-        if sparsity is not None and share is not None and self._is_free(message):
-            sparsity = min(sparsity, share)
-        self._last = LastEncoding(threshold=tau, sparsity=sparsity)
+        """Remember a message; one that costs nothing is never too dense.
 
-    def _is_free(self, message: NDArray[np.int32] | None) -> bool:
-        """Return whether its length is of no account; never where DL4J's rules hold."""
-        is_short = message is None or message.size <= _FREE_INTS
-        return is_short and self._algorithm.first_share is not None
+        Where the first threshold is given, DL4J's rules hold.
+        """
+        share = self._algorithm.first_share
+        if share is not None and n_ints <= _FREE_INTS:
+            sparsity = min(n_sent / self._residual.size, share)
+        self._last = LastEncoding(threshold=tau, sparsity=sparsity)
 
     def _check(self, vector: FloatArray) -> None:
         expected = self._residual
