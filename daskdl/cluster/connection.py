@@ -11,12 +11,30 @@ from contextlib import contextmanager
 
 from distributed import CancelledError, Client
 
-from daskdl.errors import ClusterError, DaskdlError, SchedulerUnreachableError
+from daskdl.errors import (
+    ClusterError,
+    DaskdlError,
+    OptionError,
+    SchedulerUnreachableError,
+)
 
 # The client learns of it from another connection than the one that broke first.
 NOTICED_WITHIN_S = 0.5
 _LOOK_AGAIN_S = 0.02
 _CONSEQUENCES = (ClusterError, OSError, asyncio.TimeoutError, CancelledError)
+
+
+def check_client(who: str, client: object) -> None:
+    """Refuse what is no client, by what clients are used for.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not hasattr(client, "submit"):
+        raise OptionError(
+            f"{who}: client must be a distributed.Client, got {type(client).__name__}."
+        )
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from distributed import Client
 
 from daskdl.checks import check_count, check_positive, check_type
-from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.connection import check_client, scheduler_must_answer
 from daskdl.cluster.dl4j_names import AVERAGING, SHARED, VOID
 from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.example_scores import ScoreTask, score_examples_of
@@ -91,11 +91,7 @@ class ClusterInference(KnownOptions, Generic[N]):
         normalizer: NormalizerChoice = "own",
     ) -> None:
         who = type(self).__name__
-        if not hasattr(client, "submit"):
-            raise OptionError(
-                f"{who}: client must be a distributed.Client, got "
-                f"{type(client).__name__}."
-            )
+        check_client(who, client)
         if training_master is not None:
             check_type(who, "training_master", training_master, TrainingMaster)
         built = self._built(network)

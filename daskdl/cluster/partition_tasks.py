@@ -5,12 +5,11 @@ from typing import Any, TypeVar
 
 from distributed import Client
 
-from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.connection import check_client, scheduler_must_answer
 from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.plain_tasks import NO_WORKER_TIMEOUT_S, run_tasks
 from daskdl.data.sources.partition import Partition, Source
-from daskdl.errors import OptionError
 
 __all__ = ["run_each", "run_for_partitions"]
 
@@ -49,10 +48,7 @@ def run_each(
     """Return the results of tasks, in order; `read` is what each reads."""
     if client is None:
         return [task() for task in tasks]
-    if not hasattr(client, "submit"):
-        raise OptionError(
-            f"{who}: client must be a distributed.Client, got {type(client).__name__}."
-        )
+    check_client(who, client)
 
     def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
         these = [tasks[number] for number in numbers]

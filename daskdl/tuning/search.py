@@ -13,6 +13,7 @@ from distributed import Client
 
 from daskdl.checks import check_count, check_type, check_whole
 from daskdl.cluster.asynchronous import serves_asynchronous_clients
+from daskdl.cluster.connection import check_client
 from daskdl.cluster.enough_workers import enough_workers
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
 from daskdl.cluster.preflight import check_master
@@ -135,11 +136,7 @@ class RandomSearch:
         seed: int = 0,
     ) -> None:
         who = type(self).__name__
-        if not hasattr(client, "submit"):
-            raise OptionError(
-                f"{who}: client must be a distributed.Client, got "
-                f"{type(client).__name__}."
-            )
+        check_client(who, client)
         if not callable(build):
             raise OptionError(
                 f"{who}: build must be a function of parameters that returns a "
