@@ -139,9 +139,9 @@ class Trial:
             kept["score"] = _heard(kept["score"])
             kept["scores"] = {epoch: _heard(one) for epoch, one in kept["scores"]}
             return cls(**kept)
+        except FormatError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, FormatError):
-                raise
             raise FormatError(
                 f"the values must be those of a trial, got others: {error!r}."
             ) from error
