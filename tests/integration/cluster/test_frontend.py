@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from distributed import get_task_stream
 
-from daskdl.cluster import frontend
+from daskdl.cluster import frontend_pretraining
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.data.dataset import DataSet
 from daskdl.errors import ChangedFileError, OptionError, ShapeError
@@ -134,14 +134,14 @@ def test_part_that_is_rewritten_during_a_fit_ends_it(
 
     for part in range(4):
         write(part, 64)
-    prepare = frontend.prepare
+    prepare = frontend_pretraining.prepare
 
     def prepare_and_rewrite(*args, **kwargs):
         prepared = prepare(*args, **kwargs)
         write(2, 80)
         return prepared
 
-    monkeypatch.setattr(frontend, "prepare", prepare_and_rewrite)
+    monkeypatch.setattr(frontend_pretraining, "prepare", prepare_and_rewrite)
     with pytest.raises(ChangedFileError, match=r"2\.parquet: must stay .* its size is"):
         front.fit_paths(tmp_path, batch_size=16, epochs=2)
 
