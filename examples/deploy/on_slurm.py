@@ -27,7 +27,8 @@ if __name__ == "__main__":
         train, test = "examples/digits/data/train", "examples/digits/data/test"
         columns = {"features": "features", "label": "label"}
         workers.scale(2)
-        front.fit(train, **columns, epochs=10, batch_size=32, workers=2)
+        how = {**columns, "batch_size": 32, "shuffle": True}
+        front.fit(train, **how, epochs=10, workers=2)
         workers.adapt(minimum=0, maximum=3)
-        front.fit(train, **columns, epochs=5, batch_size=32, workers=3)
+        front.fit(train, **how, epochs=5, workers=3)
         print(front.evaluate(test, **columns).stats())

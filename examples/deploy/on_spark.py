@@ -14,6 +14,7 @@ digits = daskdl.MultiLayerConfiguration(
 )
 with daskdl.spark.cluster(spark, workers=2, memory="1 GiB") as cluster:
     front = daskdl.DaskMultiLayer(cluster.client(), digits)
-    front.fit(train, features="features", label="label", epochs=10, batch_size=32)
-    print(front.evaluate(test, features="features", label="label").stats())
+    columns = {"features": "features", "label": "label"}
+    front.fit(train, **columns, epochs=10, batch_size=32, shuffle=True)
+    print(front.evaluate(test, **columns).stats())
 spark.stop()
