@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -21,6 +22,7 @@ HOW = {"batch_size": 16, "shuffle": True}
 SPACE = {"learning_rate": tuning.LogUniform(1e-4, 0.1), "units": tuning.Choice([4, 24])}
 HALVING = tuning.SuccessiveHalving(min_epochs=1, reduction_factor=3)
 EXAMPLES, HELD_BACK = 200, 300
+KILLING = threading.Lock()
 # The task that trains, as Dask knows it.
 MEMBER = re.compile(r"daskdl-[0-9a-f]{32}-\d")
 
@@ -121,18 +123,24 @@ class Killing(dl.DataSetLossCalculator):
 
     def __init__(self, client, data, kills):
         super().__init__(data)
+        # Copies of the calculator, one for a trial, have both in common.
         self._client, self._kills, self.killed = client, kills, []
 
     def _evaluations(self, network):
-        # Copies of the calculator have the list in common.
-        if network.epoch_count == 2 and len(self.killed) < self._kills:
-            pids = self._client.run(os.getpid)
-            # One that trains: another may be between two trials.
-            tasks = self._client.processing()
-            busy = min(one for one in tasks if MEMBER.search(str(tasks[one])))
-            self.killed.append(busy)
-            os.kill(pids[busy], signal.SIGKILL)
+        if network.epoch_count == 2:
+            # Trials are evaluated in threads: none asks for what another kills.
+            with KILLING:
+                if len(self.killed) < self._kills:
+                    self._kill()
         return super()._evaluations(network)
+
+    def _kill(self):
+        pids = self._client.run(os.getpid)
+        # One that trains: another may be between two trials.
+        tasks = self._client.processing()
+        busy = min(one for one in tasks if MEMBER.search(str(tasks[one])))
+        self.killed.append(busy)
+        os.kill(pids[busy], signal.SIGKILL)
 
     def in_words(self):
         return "DataSetLossCalculator"
