@@ -29,11 +29,19 @@ from daskdl.cluster.bus.protocol import (
     LINK_OP,
     NOT_HERE,
 )
-from daskdl.cluster.bus.shared_ring import SharedRing, create_ring
+from daskdl.cluster.bus.shared_ring import (
+    RING_BYTES,
+    SharedRing,
+    create_ring,
+    ring_bytes_for,
+)
 from daskdl.cluster.bus.stats import TopicStats
 from daskdl.cluster.host_memory import unlink_memory
 
 logger = logging.getLogger(__name__)
+
+# So many of a size are not there once only, as the parameters for a newcomer are.
+_LARGE_MESSAGES = 4
 
 Comm = Any
 
@@ -80,6 +88,9 @@ class OutgoingLink:
         self._awake = asyncio.Event()
         self._acknowledged = 0
         self._ring: SharedRing | None = None
+        # Of the ring that is wanted; and messages that were too large for it.
+        self._ring_bytes = RING_BYTES
+        self._n_large = 0
         # Of memory that large messages lie in, with their numbers.
         self._paths: deque[tuple[int, str]] = deque()
         self._is_stopped = False
@@ -107,6 +118,11 @@ class OutgoingLink:
         """Whether messages go through shared memory."""
         return self._ring is not None
 
+    @property
+    def ring_bytes(self) -> int:
+        """Size of the shared memory that is wanted."""
+        return self._ring_bytes
+
     def flush(self) -> bool:
         """Write what waits into shared memory. From any thread.
 
@@ -126,14 +142,16 @@ class OutgoingLink:
 
     async def _run(self) -> None:
         retry_s = FIRST_RETRY_S
-        opened = 0
+        has_broken = False
         while not self._is_stopped:
             before = self._acknowledged
             try:
                 comm = await self._open()
-                self._stats.reconnects += opened > 0
-                opened += 1
-                await self._pump(comm)
+                self._stats.reconnects += has_broken
+                has_broken = True
+                if await self._pump(comm):
+                    has_broken = False
+                    continue
             except Exception as error:  # noqa: BLE001
                 # Not only OSError: ws:// breaks with AttributeError in mid-write. Every
                 # error means that this connection is gone; the rest is sent again.
@@ -166,8 +184,9 @@ class OutgoingLink:
 
     def _new_ring(self, comm: Comm) -> tuple[SharedRing | None, str | None]:
         # Within one process arrays are handed over as they are.
-        is_in_process = comm.peer_address.startswith("inproc://")
-        return (None if is_in_process else create_ring()) or (None, None)
+        if comm.peer_address.startswith("inproc://"):
+            return None, None
+        return create_ring(self._ring_bytes) or create_ring() or (None, None)
 
     async def _check(self, answer: Any) -> None:
         # None is Dask's answer to an operation that it does not know.
@@ -177,12 +196,15 @@ class OutgoingLink:
             await self._on_gone()
         raise CommClosedError(f"{self._address} refused a link: {answer!r}")
 
-    async def _pump(self, comm: Comm) -> None:
+    async def _pump(self, comm: Comm) -> bool:
+        """Send until the connection ends; return whether a larger ring is wanted."""
         acks = asyncio.create_task(self._read_acks(comm))
         acks.add_done_callback(lambda _: self._awake.set())
         try:
             while not acks.done() and not self._is_stopped:
                 batch = self._next_batch()
+                if batch and self._outgrows(batch):
+                    return True
                 if batch:
                     await comm.write(self._frame(batch))
                     continue
@@ -194,6 +216,7 @@ class OutgoingLink:
                 await self._awake.wait()
             if acks.done():
                 acks.result()
+            return False
         finally:
             with self._outbox.changed:
                 self._ring = None
@@ -211,6 +234,21 @@ class OutgoingLink:
             return []
         large = self._outbox.next_one(lambda parcel: not ring.ever_fits(parcel))
         return [] if large is None else [large]
+
+    def _outgrows(self, batch: list[NumberedParcel]) -> bool:
+        """Note the size of a larger ring if messages as large as this one keep coming.
+
+        They are repeated over the connection that has it.
+        """
+        if self._ring is None:
+            return False
+        self._n_large += 1
+        wanted = ring_bytes_for(batch[0][1])
+        if self._n_large < _LARGE_MESSAGES or wanted is None:
+            return False
+        is_larger = wanted > self._ring_bytes
+        self._ring_bytes = max(wanted, self._ring_bytes)
+        return is_larger
 
     def _frame(self, batch: list[NumberedParcel]) -> dict[str, Any]:
         frame = pack(batch, in_memory=self._ring is not None)

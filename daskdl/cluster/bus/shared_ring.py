@@ -21,6 +21,8 @@ _MACHINES = ("x86_64", "AMD64")
 
 # There are n (n - 1) of them in a topic of n workers on one machine.
 RING_BYTES = 512 * 2**10
+# Of one for messages that come again and again and are larger.
+MOST_BYTES = 64 * 2**20
 _HEAD_BYTES = 256
 # Numbers of 64 bits at its beginning, in cache lines of their own: bytes that were ever
 # written, bytes that were ever read, and the number of the last message delivered.
@@ -122,7 +124,7 @@ class SharedRing:
         return copy
 
 
-def create_ring() -> tuple[SharedRing, str] | None:
+def create_ring(nbytes: int = RING_BYTES) -> tuple[SharedRing, str] | None:
     """Return a new ring and the path that the reader opens, or None where none can be.
 
     The writer unlinks the path as soon as the reader has answered.
@@ -130,8 +132,15 @@ def create_ring() -> tuple[SharedRing, str] | None:
     if not _keeps_order():
         return None
     sweep_memory()
-    created = create_memory(RING_BYTES)
+    created = create_memory(nbytes)
     return None if created is None else (SharedRing(created[0]), created[1])
+
+
+def ring_bytes_for(parcel: Parcel) -> int | None:
+    """Return the size of a ring for messages of this size; None if it is too large."""
+    size = _HEAD_BYTES + 2 * _bytes_of(parcel)
+    n_pages = -(-size // mmap.PAGESIZE)
+    return n_pages * mmap.PAGESIZE if size <= MOST_BYTES else None
 
 
 def open_ring(path: str | None) -> SharedRing | None:

@@ -10,6 +10,7 @@ from typing import Any
 from distributed.core import Status
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from daskdl.arrays.freed_memory import FREED_MEMORY
 from daskdl.cluster.bus.control import Control, NotInstalledError
 from daskdl.cluster.bus.event_loop import EventLoop
 from daskdl.cluster.bus.housekeeping import Housekeeping
@@ -221,6 +222,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         # Before the scheduler knows us: a peer may be faster than its answer.
         self._open[me] = opened
         SWITCH_INTERVAL.hold()
+        FREED_MEMORY.hold()
         self._housekeeping.hold()
         try:
             opened.peers.apply(await self._control.join(name, me, entry))
@@ -234,6 +236,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         def left() -> None:
             del self._open[state.me]
             SWITCH_INTERVAL.release()
+            FREED_MEMORY.release()
             self._housekeeping.release()
 
         def lost() -> None:

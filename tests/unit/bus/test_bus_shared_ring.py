@@ -251,3 +251,25 @@ async def test_without_shared_memory_messages_take_the_connection(
         await close_topics(a, b)
     finally:
         shared_ring.create_memory = before
+
+
+@bus_cluster()
+async def test_large_messages_that_keep_coming_get_a_ring_of_their_size(
+    client, scheduler, *buses
+):
+    """None is lost or doubled where the connection is opened anew for it."""
+    a, b = await open_topics(buses)
+    numbers = []
+    for number in range(12):
+        x = np.full(3 * RING_BYTES // 8, number, np.float64)
+        await in_thread(a.publish, x)
+        await in_thread(a.publish, number)
+        messages = await take(b, Message, 2)
+        numbers += [message.data for message in messages[1::2]]
+        np.testing.assert_array_equal(messages[0].data, x)
+    assert numbers == list(range(12))
+    [peer] = a._peers._peers.values()
+    assert peer.outgoing.has_ring
+    assert peer.outgoing.ring_bytes > 6 * RING_BYTES
+    assert a.stats.reconnects == 0
+    await close_topics(a, b)
