@@ -8,7 +8,7 @@ topic, and reports through scheduler events.
 import math
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ from daskdl.cluster.masters.shared_update import merge_waiting
 from daskdl.cluster.orders import EndEpoch, Finish, Restore, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
 from daskdl.cluster.stats.member_spans import MemberSpans
+from daskdl.cluster.stats.prometheus import scraped
 from daskdl.cluster.worker_device import trained_on_worker
 from daskdl.cluster.workload import Workload
 from daskdl.data.plan import Minibatch
@@ -101,6 +102,8 @@ def run_member(
     # Once: of a fit that ended meanwhile it is gone, and would be waited for.
     bus = get_bus()
     with (
+        # Until the topic is closed: then all that was on its way has been sent.
+        ExitStack() as counted,
         blas_given(worker.state.nthreads),
         worker.plugins[PLUGIN_NAME].open(spec.session, rank) as mailbox,
         bus.topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
@@ -110,6 +113,7 @@ def run_member(
         exchange = _exchange(spec, rank, topic, mailbox, trained, state)
         member = Member(spec, rank, trained, exchange, mailbox, topic, bus)
         member.report("ready", host=host_here())
+        counted.enter_context(scraped(member.spans, lambda: topic.stats))
         result = member.run()
     # After the topic is closed: what was on its way has been sent.
     member.report(
@@ -230,6 +234,7 @@ class Member:
                 self._exchange.load_state_dict(order.state)
             elif isinstance(order, EndEpoch):
                 self._network.epoch_count += 1
+                self.spans.epochs += 1
                 if not self._spec.master.keeps_data:
                     self._reader.forget()
             elif isinstance(order, Finish):
@@ -352,6 +357,8 @@ class Member:
         if not at_once and now - self._reported_s < REPORT_EVERY_S:
             return
         self._reported_s = now
+        if self._scores:
+            self.spans.score = self._score_sum / self._scores
         self.report(
             "progress",
             phase=phase,

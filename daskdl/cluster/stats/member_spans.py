@@ -1,5 +1,6 @@
 """What a member tells of its spans: how often, and on the scheduler's clock."""
 
+import math
 import time
 from typing import Any
 
@@ -26,13 +27,16 @@ class MemberSpans:
 
     Attributes
     ----------
-    minibatches, examples : int
+    minibatches, examples, epochs : int
         Trained so far.
+    score : float
+        Mean of the minibatches before the last report; NaN before that.
     """
 
     def __init__(self, recorder: SpanRecorder, worker: Any) -> None:
         self.recorder = recorder
-        self.minibatches = self.examples = 0
+        self.minibatches = self.examples = self.epochs = 0
+        self.score = math.nan
         self._worker = worker
         self._clock = ClockOffset()
         self._begun_s = self._told_s = time.monotonic()

@@ -47,19 +47,18 @@ class SpanRecorder:
     read, compute, encode, wait, take_in, average
         Context managers: the time in them is that activity's. Within each other the
         inner one counts.
-    doing : str or None
-        The activity that goes on.
     totals : dict of str to float
-        Seconds of each activity up to the last :meth:`take`.
+        Seconds of each activity that is over; only ever more.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self.doing: str | None = None
-        self._since_s = self._start_s = clock()
-        self._seconds = dict.fromkeys(ACTIVITIES, 0.0)
+        self._start_s = clock()
+        # What goes on and since when, as one object: other threads read it.
+        self._going: tuple[str | None, float] = (None, self._start_s)
         self._latest: deque[Span] = deque(maxlen=LATEST)
         self.totals = dict.fromkeys(ACTIVITIES, 0.0)
+        self._taken = dict(self.totals)
         self.read = _Activity(self, "read")
         self.compute = _Activity(self, "compute")
         self.encode = _Activity(self, "encode")
@@ -67,32 +66,54 @@ class SpanRecorder:
         self.take_in = _Activity(self, "take_in")
         self.average = _Activity(self, "average")
 
+    @property
+    def doing(self) -> str | None:
+        """The activity that goes on."""
+        return self._going[0]
+
     def turn_to(self, activity: str | None) -> str | None:
         """Begin an activity, None for nothing; return the one before."""
-        before = self.doing
+        before, since_s = self._going
         if activity != before:
             now = self._clock()
+            # First: who reads meanwhile finds too little for a moment, never too much.
+            self._going = (activity, now)
             if before is not None:
-                took = now - self._since_s
-                self._seconds[before] += took
-                self._latest.append((self._since_s, before, took))
-            self.doing, self._since_s = activity, now
+                took = now - since_s
+                self.totals[before] += took
+                self._latest.append((since_s, before, took))
         return before
 
     def take(self) -> Stretch:
         """Return what was done since this was last asked."""
         # What goes on goes on behind it, as a span of its own.
         self.turn_to(self.turn_to(None))
+        doing, since_s = self._going
+        taken, self._taken = self._taken, dict(self.totals)
+        since = {name: s - taken[name] for name, s in self._taken.items()}
         stretch = Stretch(
             self._start_s,
-            self._since_s if self.doing else self._clock(),
-            {name: s for name, s in self._seconds.items() if s},
+            since_s if doing else self._clock(),
+            {name: s for name, s in since.items() if s},
         )
-        for name, seconds in stretch.seconds.items():
-            self.totals[name] += seconds
-        self._seconds = dict.fromkeys(ACTIVITIES, 0.0)
         self._start_s = stretch.stop_s
         return stretch
+
+    def seconds_so_far(self) -> dict[str, float]:
+        """Return seconds of each activity up to now. Any thread may ask.
+
+        Beside a turn to another activity its last span may be missing; nothing counts
+        twice.
+        """
+        while True:
+            going = self._going
+            seconds = dict(self.totals)
+            if going is self._going:
+                break
+        activity, since_s = going
+        if activity is not None:
+            seconds[activity] += self._clock() - since_s
+        return seconds
 
     @property
     def latest(self) -> list[Span]:
