@@ -17,6 +17,7 @@ from distributed import Client
 
 from daskdl.checks import check_count, check_type
 from daskdl.cluster.asynchronous import serves_asynchronous_clients
+from daskdl.cluster.dashboard.listener import DashboardListener
 from daskdl.cluster.dl4j_methods import answers_to_dl4j
 from daskdl.cluster.dl4j_names import GRAPH, SEQUENCE
 from daskdl.cluster.driver import Driver
@@ -149,7 +150,7 @@ class ClusterNetwork(ClusterPretraining[N]):
         check_type(who, "shuffle", shuffle, bool)
         batch_size = self._master.batch_size(batch_size)
         listeners = self._listeners if listeners is None else listeners
-        hearing = hearing_of(who, listeners)
+        hearing: list[Listener] = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
         resumed = (
             None if resume is None else resumed_run(who, resume, self.network, epochs)
@@ -204,7 +205,7 @@ class ClusterNetwork(ClusterPretraining[N]):
                     prepared,
                     workers=workers,
                     resources=resources,
-                    listeners=hearing,
+                    listeners=[*hearing, self._dashboard()],
                     evaluate=self.evaluate,
                     tally=self._tally,
                     threshold=self._threshold,
@@ -219,6 +220,9 @@ class ClusterNetwork(ClusterPretraining[N]):
             self._threshold = driver.threshold
             self._kept = KeptStates.behind(self.network, driver.states.bring())
         return self.network
+
+    def _dashboard(self) -> DashboardListener:
+        return DashboardListener(self._client, self.network, self._master)
 
     def _completed(
         self, resumed: Resumed, hearing: Sequence[Listener], epochs: int

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from daskdl.checks import check_count, check_type
+from daskdl.cluster.dashboard.listener import DashboardListener
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.frontend_dl4j import Dl4jMethods
 from daskdl.cluster.frontend_inference import AGAIN, N
@@ -177,7 +178,7 @@ class ClusterPretraining(Dl4jMethods[N]):
         check_type(who, "shuffle", shuffle, bool)
         layers = self._layers(who, layer)
         listeners = self._listeners if listeners is None else listeners
-        hearing = hearing_of(who, listeners)
+        hearing: list[Listener] = hearing_of(who, listeners)
         used = chosen_normalizer(who, self.normalizer, normalizer)
         given = given_options(who, options, source_options)
         enough_workers = self._enough_workers(start_timeout_s, workers, resources)
@@ -206,7 +207,10 @@ class ClusterPretraining(Dl4jMethods[N]):
                         prepared,
                         workers=workers,
                         resources=resources,
-                        listeners=hearing,
+                        listeners=[
+                            *hearing,
+                            DashboardListener(self._client, one, self._master),
+                        ],
                         evaluate=self.evaluate,
                         tally=self._tally,
                     ) as driver,
