@@ -139,7 +139,7 @@ class KeptFits:
     ended : list of EndedFit
         The last one first.
     left_out : int
-        Fits that began while as many ran as are shown.
+        Fits that began while as many ran as are shown, since none did.
     """
 
     def __init__(
@@ -180,6 +180,8 @@ class KeptFits:
         fit = self.running.pop(session, None)
         if fit is None:
             return
+        if not self.running:
+            self.left_out = 0
         now = self.clock()
         took_s = now - fit.began_s
         packed = zlib.compress(self._draw(fit, how, took_s).encode())

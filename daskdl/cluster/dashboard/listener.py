@@ -66,9 +66,7 @@ class DashboardListener(Listener):
             return
         self._waiting.append(line)
         if self._sending is None or self._sending.done():
-            self._sending = asyncio.run_coroutine_threadsafe(
-                self._send_soon(), self._client.loop.asyncio_loop
-            )
+            self._tell_soon()
 
     def on_fit_end(self, fit: "Fit") -> None:
         """Tell the rest, and that it has ended."""
@@ -88,8 +86,19 @@ class DashboardListener(Listener):
         except Exception as error:  # noqa: BLE001 - whatever it is, training goes on
             logger.info("The dashboard does not show the fit: %r", error)
 
+    def _tell_soon(self) -> None:
+        sending, loop = self._send_soon(), self._client.loop.asyncio_loop
+        try:
+            self._sending = asyncio.run_coroutine_threadsafe(sending, loop)
+        except RuntimeError as error:
+            # The client was closed, which the fit will tell.
+            sending.close()
+            self._is_shown = False
+            logger.info("The dashboard shows the fit no longer: %r", error)
+
     def _end(self, how: str) -> None:
-        if not self._is_shown:
+        # A lost scheduler would be waited for.
+        if not self._is_shown or self._client.status != "running":
             return
         if self._sending is not None and self._is_resting:
             self._sending.cancel()

@@ -16,6 +16,7 @@ import pytest
 from daskdl.cluster import inference, member_tasks
 from daskdl.cluster.bus import installation
 from daskdl.cluster.connect import ClusterOptions, connect
+from daskdl.cluster.dashboard.plugin import PLUGIN_NAME as DASHBOARD
 from daskdl.cluster.session_members import SessionMembers
 from daskdl.errors import WorkerLostError
 from daskdl.nn.fitting.events import FitStarted, Progress

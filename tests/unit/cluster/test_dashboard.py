@@ -217,6 +217,9 @@ def test_more_fits_than_there_is_room_for_are_counted(fits):
     begun = [fits.begin(str(n), "client", "network") for n in range(18)]
     assert begun.count(False) == 2
     assert "2 more began and are not shown" in shown(fits)
+    for number in range(16):
+        fits.end(str(number), "in order")
+    assert "not shown" not in shown(fits)
 
 
 def test_old_fits_are_forgotten(fits, clock):
@@ -333,12 +336,12 @@ async def test_the_page_is_drawn_once_for_all_who_look(pages):
 class Client:
     """A client of a scheduler that keeps what it is told."""
 
-    id = "client"
+    id, status = "client", "running"
 
     def __init__(self, answer=True):
         self.told, self._answer = [], answer
         self.begun = None
-        asyncio_loop = asyncio.new_event_loop()
+        self._loop = asyncio_loop = asyncio.new_event_loop()
         self.loop = SimpleNamespace(asyncio_loop=asyncio_loop)
         self.scheduler = SimpleNamespace(**{TELL_OP: self._tell})
         self._thread = threading.Thread(target=asyncio_loop.run_forever)
@@ -363,7 +366,7 @@ class Client:
         return future.result(callback_timeout)
 
     def close(self):
-        loop = self.loop.asyncio_loop
+        loop = self._loop
         # What was cancelled ends first.
         asyncio.run_coroutine_threadsafe(asyncio.sleep(0.01), loop).result()
         loop.call_soon_threadsafe(loop.stop)
@@ -453,6 +456,29 @@ def test_a_fit_goes_on_whatever_the_scheduler_answers(client_that, every_s, answ
     tells.on_event(progress())
     tells.on_fit_end(None)
     assert len(client.told) == told
+
+
+def test_a_scheduler_that_is_lost_is_not_waited_for(client_that, every_s):
+    every_s(0.0)
+    client = client_that()
+    tells = listener(client)
+    tells.on_event(STARTED)
+    tells._sending.result(10)
+    client.status = "connecting"
+    tells.on_fit_error(None, OSError("gone"))
+    assert [how for _, how in client.told] == [""]
+
+
+def test_a_client_that_is_closed_is_told_nothing(client_that):
+    client = client_that()
+    tells = listener(client)
+    loop = asyncio.new_event_loop()
+    loop.close()
+    client.loop = SimpleNamespace(asyncio_loop=loop)
+    tells.on_event(STARTED)
+    tells.on_event(progress())
+    tells.on_fit_end(None)
+    assert not client.told
 
 
 def test_an_end_that_cannot_be_told_is_no_error(client_that, every_s):
