@@ -22,6 +22,7 @@ def checked_features(
     feature_shape: tuple[int, ...] | None = None,
     dtype: DTypeLike = np.float32,
     first_row: RowNumber = 0,
+    are_finite: bool = False,
 ) -> NDArray[Any]:
     """Return features as finite numbers of the width and shape that is asked for.
 
@@ -40,6 +41,8 @@ def checked_features(
         What the features are cast to.
     first_row : int or RowNumber
         Number of the first row in the partition, for messages.
+    are_finite : bool
+        Whether the numbers are known to be finite, and to stay so after the cast.
 
     Returns
     -------
@@ -62,7 +65,7 @@ def checked_features(
             f"{name}: column {column!r} must hold {wanted} numbers an example, got "
             f"{width}."
         )
-    found = first_bad_row(values, dtype)
+    found = None if are_finite else first_bad_row(values, dtype)
     if found is not None:
         row, value = found
         raise DataError(

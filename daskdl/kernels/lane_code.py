@@ -23,9 +23,11 @@ from numba.extending import intrinsic
 from daskdl.kernels.lanes import BLOCK, LANES
 
 _BIT = ir.IntType(1)
+_BYTE = ir.IntType(8)
 _HALF = ir.IntType(16)
 _WORD = ir.IntType(32)
 _LONG = ir.IntType(64)
+_DOUBLE_LONG = ir.IntType(128)
 
 
 @intrinsic
@@ -153,12 +155,73 @@ def count_bits(_, bits):
     return signature, generate
 
 
+@intrinsic
+def leading_zeros(_, bits):
+    """Return how many bits are above the highest that is set; one must be."""
+    signature = types.intp(types.uint64)
+
+    def generate(_, builder, signature, arguments):
+        return builder.ctlz(arguments[0], _BIT(1))
+
+    return signature, generate
+
+
+@intrinsic
+def high_product(_, first, second):
+    """Return the upper 64 of the 128 bits of a product."""
+    signature = types.uint64(types.uint64, types.uint64)
+
+    def generate(_, builder, signature, arguments):
+        first, second = (builder.zext(each, _DOUBLE_LONG) for each in arguments)
+        product = builder.mul(first, second)
+        return builder.trunc(builder.lshr(product, _DOUBLE_LONG(64)), _LONG)
+
+    return signature, generate
+
+
+@intrinsic
+def float_of_bits(_, bits):
+    """Return the float64 that is stored as these bits."""
+    signature = types.float64(types.uint64)
+
+    def generate(_, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return signature, generate
+
+
+@intrinsic
+def byte_at(_, address):
+    """Return the byte at an address."""
+    signature = types.intp(types.intp)
+
+    def generate(_, builder, signature, arguments):
+        return builder.zext(_at(builder, arguments[0], _BYTE), _LONG)
+
+    return signature, generate
+
+
+@intrinsic
+def word_at(_, address):
+    """Return the eight bytes at an address, which need not be a multiple of eight."""
+    signature = types.uint64(types.intp)
+
+    def generate(_, builder, signature, arguments):
+        return _at(builder, arguments[0], _LONG)
+
+    return signature, generate
+
+
 def type_of(name: str) -> Any:
     """Return numba's type of the function of this name."""
     context = cpu_target.typing_context
     # It learns only now of functions that were defined since it was last asked.
     context.refresh()
     return context.resolve_value_type(globals()[name])
+
+
+def _at(builder, address, kind):
+    return builder.load(builder.inttoptr(address, kind.as_pointer()), align=1)
 
 
 def _reach(builder, compare, values, tau):

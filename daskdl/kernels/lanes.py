@@ -1,4 +1,4 @@
-"""Sixteen lanes at a time: the few vector operations that numba cannot express.
+"""Sixteen lanes at a time: the few operations that numba cannot express.
 
 What stands here is called by kernels like functions of their own, and by nobody else.
 It is numba that makes code of it (:mod:`~daskdl.kernels.lane_code`), when a kernel is
@@ -37,3 +37,8 @@ take_codes: Any = LaneOperation("take_codes")
 add_codes: Any = LaneOperation("add_codes")
 trailing_zeros: Any = LaneOperation("trailing_zeros")
 count_bits: Any = LaneOperation("count_bits")
+leading_zeros: Any = LaneOperation("leading_zeros")
+high_product: Any = LaneOperation("high_product")
+float_of_bits: Any = LaneOperation("float_of_bits")
+byte_at: Any = LaneOperation("byte_at")
+word_at: Any = LaneOperation("word_at")

@@ -27,11 +27,13 @@ from daskdl_bridge.readers.csv_head import (
     naming_text,
     safe_names,
 )
+from daskdl_bridge.readers.csv_numbers import groups_of_numbers, read_number_rows
 from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
 from daskdl_bridge.readers.error_location import ErrorLocation, naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.line_ranges import LineReader, partitions_of_lines
+from daskdl_bridge.readers.number_table import NumberTable
 from daskdl_bridge.readers.table_reader import TablePartition
 
 __all__ = ["CsvReader", "open_parts", "summarize_parts"]
@@ -106,6 +108,9 @@ class CsvReader(LineReader):
                 check_exist(columns, names, part.url)
             if text.is_empty:
                 return self._no_rows(columns)
+            rows = self._number_rows(text, names, columns, options)
+            if rows is not None:
+                return rows
             return self._table(text, names, columns, part, first_row, options)
 
     def count(self, data: bytes, options: SourceOptions) -> int:
@@ -118,6 +123,52 @@ class CsvReader(LineReader):
 
     def _no_rows(self, columns: list[str]) -> Any:
         return pa.table({name: pa.array([], self._kind(name)) for name in columns})
+
+    def _number_rows(
+        self,
+        text: CsvText,
+        names: Sequence[str],
+        columns: list[str],
+        options: SourceOptions,
+    ) -> NumberTable | None:
+        """Read numbers into rows; None where pyarrow has to make columns."""
+        numbers = [name for name in columns if name not in self.text]
+        if self.columns is None or not numbers or is_number(options.null_value):
+            return None
+        groups = groups_of_numbers(self.columns, numbers, options)
+        found = read_number_rows(text, names, groups)
+        if found is None:
+            return None
+        n_rows, arrays, has_nulls = found
+        texts = self._texts(text, names, columns, options)
+        if texts is None or any(len(column) != n_rows for column in texts.values()):
+            return None
+        return NumberTable(
+            num_rows=n_rows,
+            schema=pa.schema([(name, self._kind(name)) for name in columns]),
+            groups=arrays,
+            texts=texts,
+            has_nulls=has_nulls,
+        )
+
+    def _texts(
+        self,
+        text: CsvText,
+        names: Sequence[str],
+        columns: list[str],
+        options: SourceOptions,
+    ) -> dict[str, Any] | None:
+        """Return columns of text of plain cells; None where pyarrow refuses them."""
+        texts = [name for name in columns if name in self.text]
+        how = text.parse_options(len(names)) if texts else None
+        if how is None:
+            return None if texts else {}
+        try:
+            size = _block_bytes(text)
+            table = self._parsed(text.buffer(), how, names, texts, options, size)
+        except pa.ArrowInvalid:
+            return None
+        return {name: table.column(name) for name in texts}
 
     def _table(
         self,

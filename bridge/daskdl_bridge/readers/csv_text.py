@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
@@ -26,6 +27,9 @@ _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _LINE_OF_BLANKS = re.compile(rb"(?<![^\r\n])[\0-\x09\x0b\x0c\x0e-\x20]+(?![^\r\n])")
 
 _BLANKS = BLANKS.encode()
+
+# Bytes that are compared at once: they and the answers stay in a cache.
+_AT_ONCE = 1 << 17
 
 # What may stand for a delimiter of several characters; none is a blank.
 _DELIMITERS = b",;|~^`\x7f"
@@ -116,6 +120,21 @@ class CsvText:
         """Whether nothing is left."""
         return self.start == len(self.data)
 
+    @property
+    def has_plain_cells(self) -> bool:
+        """Whether lines are rows, and cells stand between single bytes as they are."""
+        is_single = len(self.dialect.delimiter.encode()) == 1
+        spans = self.multi_line and (bool(self.comment) or self._has(b"\r"))
+        return is_single and not spans and not self._has(self._quote)
+
+    def most_rows(self) -> int:
+        """Return how many lines there are at most: empty ones are no rows."""
+        feeds = self._count("\n")
+        if not self._has(b"\r"):
+            return feeds + 1
+        pairs = self.data.count(b"\r\n", self.start)
+        return feeds + self._count("\r") - pairs + 1
+
     def header_and_rest(self) -> tuple[Row, "CsvText"]:
         """Return the first row, empty if there is none, and the text behind it."""
         for row, end in self._ended_rows():
@@ -178,6 +197,15 @@ class CsvText:
 
     def _has(self, sign: bytes) -> bool:
         return self.data.find(sign, self.start) >= 0
+
+    def _count(self, sign: str) -> int:
+        # Several times as fast as the method of bytes, and in little memory.
+        text = np.frombuffer(self.data, np.uint8, offset=self.start)
+        pieces = range(0, len(text), _AT_ONCE)
+        return sum(
+            int(np.count_nonzero(text[start : start + _AT_ONCE] == ord(sign)))
+            for start in pieces
+        )
 
     def _ended_rows(self) -> Iterator[tuple[Row, int]]:
         """Yield rows and the offset in the data at which the next one begins."""

@@ -44,6 +44,7 @@ from daskdl_bridge.readers.invalid_rows import (
 )
 from daskdl_bridge.readers.keys import as_kept
 from daskdl_bridge.readers.nested import field_of, type_of
+from daskdl_bridge.readers.number_table import NumberTable
 from daskdl_bridge.readers.number_types import number_type
 from daskdl_bridge.readers.table_rows import TableRows
 from daskdl_bridge.readers.text_labels import (
@@ -282,6 +283,23 @@ class TableExamples:
         options, dtype = self.options, self._dtype(table, names)
         if not table.num_rows:
             return _no_features(options, dtype)
+        is_laid = isinstance(table, NumberTable)
+        rows = table.finite_rows(names, dtype) if is_laid else None
+        return checked_features(
+            self._laid_out(table, names, dtype) if rows is None else rows,
+            name=self.part.url,
+            column=_joined(names),
+            n_features=options.n_features,
+            feature_shape=options.feature_shape,
+            dtype=dtype,
+            first_row=self.first_row,
+            are_finite=rows is not None,
+        )
+
+    def _laid_out(
+        self, table: Any, names: tuple[str, ...], dtype: DTypeLike
+    ) -> NDArray[Any]:
+        """Return columns of features side by side, each of them checked."""
         blocks = (
             checked_features(
                 self._decoded(table, name, dtype, is_alone=len(names) == 1),
@@ -292,15 +310,7 @@ class TableExamples:
             )
             for name in names
         )
-        return checked_features(
-            self._joined(table, names, blocks),
-            name=self.part.url,
-            column=_joined(names),
-            n_features=options.n_features,
-            feature_shape=options.feature_shape,
-            dtype=dtype,
-            first_row=self.first_row,
-        )
+        return self._joined(table, names, blocks)
 
     def _labels(
         self, table: Any, names: tuple[str, ...], n_classes: int | None
