@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError
+from daskdl.kernels.number_text import Pairs, read_pairs
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
@@ -26,10 +27,6 @@ from daskdl_bridge.readers.vectors import VECTOR, encode_sparse
 
 __all__ = ["LibsvmReader", "open_parts", "summarize_parts"]
 
-
-_Parsed: TypeAlias = tuple[
-    NDArray[np.intp], NDArray[Any], NDArray[np.intp], NDArray[Any]
-]
 
 _TYPES = {"label": pa.float64(), "features": VECTOR}
 # Spark's vectors go no further.
@@ -130,7 +127,13 @@ def _rows(data: bytes) -> list[bytes]:
     return [row for row in rows if row.strip()]
 
 
-def _parsed(data: bytes, part: Part, first_row: RowNumber) -> _Parsed:
+def _parsed(data: bytes, part: Part, first_row: RowNumber) -> Pairs:
+    plain = read_pairs(data)
+    return _parsed_slowly(data, part, first_row) if plain is None else plain
+
+
+def _parsed_slowly(data: bytes, part: Part, first_row: RowNumber) -> Pairs:
+    """Parse whatever Python takes for numbers, with comments; explain what is none."""
     rows = _rows(data)
     # At least one, for the types of nothing.
     starts = range(0, max(1, len(rows)), _ROWS_AT_ONCE)
@@ -142,7 +145,7 @@ def _parsed(data: bytes, part: Part, first_row: RowNumber) -> _Parsed:
     return lengths, labels, indices, values
 
 
-def _numbers(rows: Sequence[bytes]) -> _Parsed | None:
+def _numbers(rows: Sequence[bytes]) -> Pairs | None:
     """Return the numbers of rows, None if a row is none."""
     lengths = np.array([row.count(b":") for row in rows], dtype=np.intp)
     numbers = b" ".join(rows).replace(b":", b" ").split()

@@ -14,15 +14,15 @@ look at twice, and those of more than 19 digits, go through Python.
 import sys
 from functools import cache
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.kernels.jit import numba_is_used
-from daskdl.kernels.number_text import cpu
+from daskdl.kernels.number_text import cpu, pairs
 
-__all__ = ["SKIPPED", "read_numbers"]
+__all__ = ["SKIPPED", "Pairs", "count_byte", "read_numbers", "read_pairs"]
 
 SKIPPED = -1
 """The place of a column that is not read."""
@@ -32,6 +32,13 @@ _TAKEN = frozenset(b"0123456789+-.eE\r\n")
 _PADDING = bytes(16)
 # Of all numbers, those that may go through Python.
 _MOST_HARD = 1 / 64
+# Bytes that are compared at once: they and the answers stay in a cache.
+_AT_ONCE = 1 << 17
+
+Pairs: TypeAlias = tuple[
+    NDArray[np.intp], NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]
+]
+"""Pairs of each row, (rows,); labels, (rows,); indices and values, (pairs,)."""
 
 
 def read_numbers(
@@ -94,6 +101,61 @@ def read_numbers(
         if rows < 0 or not _finish(piece, address, hard, columns, doubles, singles):
             return None
     return rows, bool(hard[0, 1])
+
+
+def read_pairs(text: bytes) -> Pairs | None:
+    """Read lines of ``label index:value index:value ...``.
+
+    Parameters
+    ----------
+    text : bytes
+        Lines as of :func:`read_numbers`.
+
+    Returns
+    -------
+    Pairs or None
+        None where a line holds anything else, or nothing is compiled.
+    """
+    if sys.byteorder != "little" or not numba_is_used():
+        return None
+    n_rows = count_byte(text, b"\n") + count_byte(text, b"\r") + 1
+    n_pairs = count_byte(text, b":")
+    lengths, indices = np.empty(n_rows, np.intp), np.empty(n_pairs, np.intp)
+    labels, values = np.empty(n_rows), np.empty(n_pairs)
+    hard = np.zeros((2 + int(_MOST_HARD * (n_rows + n_pairs)), 4), np.int64)
+    # A copy: the last number is read eight bytes at a time.
+    padded = np.frombuffer(text + b"\n" + _PADDING, np.uint8)
+    address = padded.ctypes.data
+    rows = pairs.read_pair_rows(
+        address,
+        address + len(text) + 1,
+        n_rows,
+        _tables().ctypes.data,
+        lengths,
+        labels,
+        indices,
+        values,
+        hard,
+    )
+    if rows < 0:
+        return None
+    for kind, place, begin, end in hard[1 : 1 + hard[0, 0]]:
+        number = float(text[begin - address : end - address])
+        (values if kind else labels)[place] = number
+    found = int(hard[0, 1])
+    return lengths[:rows], labels[:rows], indices[:found], values[:found]
+
+
+def count_byte(text: bytes, byte: bytes, start: int = 0) -> int:
+    """Return how often a byte comes from an offset on.
+
+    Several times as fast as the method of bytes, and in little memory.
+    """
+    numbers = np.frombuffer(text, np.uint8, offset=start) if start < len(text) else ()
+    return sum(
+        int(np.count_nonzero(numbers[at : at + _AT_ONCE] == ord(byte)))
+        for at in range(0, len(numbers), _AT_ONCE)
+    )
 
 
 def _finish(

@@ -21,7 +21,7 @@ from daskdl.kernels.lanes import (
 )
 
 _MINUS, _PLUS, _POINT, _ZERO, _E = 45, 43, 46, 48, 101
-_LINE_FEED, _RETURN, _LOWER = 10, 13, 32
+LINE_FEED, RETURN, _LOWER = 10, 13, 32
 
 # Digits that 64 bits hold whatever they are; whole numbers and powers of ten up to
 # these are exact in a float64.
@@ -76,7 +76,7 @@ def _number_of(word, n_digits):
 
 
 @jit
-def _read_digits(at, mantissa, tables):
+def read_digits(at, mantissa, tables):
     """Return a number with further digits behind its own, and where they end."""
     n_digits = 8
     while n_digits == 8:
@@ -163,7 +163,7 @@ def _value_of(mantissa, exponent, tables):
 
 
 @jit
-def _read_number(begin, tables):
+def read_number(begin, tables):
     """Return the number that begins there, and where it ends.
 
     NaN for what is empty, and for what has to be looked at closely. The end is 0 where
@@ -171,11 +171,11 @@ def _read_number(begin, tables):
     """
     sign = byte_at(begin)
     first = begin + (sign in (_MINUS, _PLUS))
-    mantissa, at = _read_digits(first, _NOTHING, tables)
+    mantissa, at = read_digits(first, _NOTHING, tables)
     n_digits, exponent = at - first, 0
     if byte_at(at) == _POINT:
         point = at + 1
-        mantissa, at = _read_digits(point, mantissa, tables)
+        mantissa, at = read_digits(point, mantissa, tables)
         exponent = point - at
         n_digits -= exponent
     if n_digits == 0:
@@ -194,7 +194,7 @@ def _read_number(begin, tables):
 def _end_of_cell(at, delimiter):
     """Return where a cell ends that may hold anything."""
     character = byte_at(at)
-    while character != delimiter and character != _LINE_FEED and character != _RETURN:
+    while character != delimiter and character != LINE_FEED and character != RETURN:
         at += 1
         character = byte_at(at)
     return at
@@ -224,7 +224,7 @@ def _read_row(at, delimiter, columns, row, tables, doubles, singles, hard):
         if place < 0:
             at = _end_of_cell(at, delimiter)
         else:
-            value, at = _read_number(begin, tables)
+            value, at = read_number(begin, tables)
             if at == 0:
                 return 0
             place += row * columns[column, 1]
@@ -241,7 +241,7 @@ def _read_row(at, delimiter, columns, row, tables, doubles, singles, hard):
         if column < len(columns) - 1:
             if end != delimiter:
                 return 0
-        elif end != _LINE_FEED and end != _RETURN:
+        elif end != LINE_FEED and end != RETURN:
             return 0
         at += 1
     return 0 if is_blank else at
@@ -258,7 +258,7 @@ def read_rows(
     at = start
     while at < stop:
         character = byte_at(at)
-        if character in (_LINE_FEED, _RETURN):
+        if character in (LINE_FEED, RETURN):
             at += 1
             continue
         if row == n_rows:
