@@ -11,7 +11,12 @@ from unittest import mock
 
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DaskdlError
-from daskdl_bridge.readers import line_ranges, scanned_stream, table_partitions
+from daskdl_bridge.readers import (
+    csv_numbers,
+    line_ranges,
+    scanned_stream,
+    table_partitions,
+)
 from daskdl_bridge.readers.pickles import load_pickle
 from daskdl_bridge.source import PathSources
 from tests.fuzzing import damaged
@@ -54,6 +59,8 @@ SEEDS: Mapping[str, Callable[[], list[Seed]]] = {
 # What constants say how files are cut and read, for small files.
 _CUT = (
     (line_ranges, "_RANGE_BYTES"),
+    # What is this short is read as long text is.
+    (csv_numbers, "_FEWEST_BYTES"),
     (table_partitions, "_SPAN_BYTES"),
     (scanned_stream, "_PIECE_BYTES"),
 )
