@@ -370,6 +370,7 @@ _HOMES = {
     "daskdl.nn.fitting.run_checkpoint": ("RunCheckpoint",),
     "daskdl.parallel.inference": ("ParallelInference",),
     "daskdl.parallel.wrapper": ("ParallelWrapper",),
+    "daskdl.training.boards.mlflow": ("MLflowListener",),
     "daskdl.training.boards.tensorboard": ("TensorBoardListener",),
     "daskdl.training.local": ("fit",),
 }

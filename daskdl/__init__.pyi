@@ -360,6 +360,7 @@ from daskdl.nn.vertices.stack import (
 )
 from daskdl.parallel.inference import ParallelInference
 from daskdl.parallel.wrapper import ParallelWrapper
+from daskdl.training.boards.mlflow import MLflowListener
 from daskdl.training.boards.tensorboard import TensorBoardListener
 from daskdl.training.local import fit
 
@@ -510,6 +511,7 @@ __all__ = [
     "LossDefinition",
     "LossFunctionWrapper",
     "LossLayer",
+    "MLflowListener",
     "MapSchedule",
     "Mask",
     "MaskZero",

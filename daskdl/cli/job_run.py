@@ -221,6 +221,8 @@ def _hearing(
     hearing: list[Listener] = [view] if validation is None else [validation, view]
     if job.training.tensorboard is not None:
         hearing.append(job.training.tensorboard.listener(directory.here))
+    if job.training.mlflow is not None:
+        hearing.append(job.training.mlflow.listener(directory.url))
     return hearing
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from daskdl.cli.job_boards import TensorBoardOptions
+from daskdl.cli.job_boards import MLflowOptions, TensorBoardOptions
 from daskdl.cli.job_early_stopping import EarlyStoppingOptions, ValidationOptions
 from daskdl.cli.job_moments import Moments
 from daskdl.cli.job_pretraining import PretrainingOptions
@@ -37,7 +37,7 @@ class Checkpoints(Moments):
 class Training(Conf):
     """The training of a job: epochs, batch size, and how workers train together.
 
-    The keys below `tensorboard` belong to the training master; those that are not
+    The keys below `mlflow` belong to the training master; those that are not
     given have the master's own defaults, and those of another master are refused.
     """
 
@@ -106,6 +106,12 @@ class Training(Conf):
         Field(
             description="Write what TensorBoard shows into the output directory; `{}` "
             "for the defaults."
+        ),
+    ] = None
+    mlflow: Annotated[
+        MLflowOptions | None,
+        Field(
+            description="Tell an MLflow server of the training; `{}` for the defaults."
         ),
     ] = None
     threshold_algorithm: Annotated[
@@ -288,11 +294,12 @@ class Training(Conf):
     def _check_epochs(self) -> "Training":
         if not self.epochs and self.pretrain is None:
             raise PathError("must be at least 1 without `pretrain`, got 0.", "epochs")
-        if not self.epochs and self.tensorboard is not None:
-            raise PathError(
-                "must be left out with `epochs: 0`: pretraining is not written.",
-                "tensorboard",
-            )
+        for board in ("tensorboard", "mlflow"):
+            if not self.epochs and getattr(self, board) is not None:
+                raise PathError(
+                    "must be left out with `epochs: 0`: pretraining is not written.",
+                    board,
+                )
         return self
 
     @model_validator(mode="after")
@@ -326,6 +333,7 @@ _OF_ANY_MASTER = (
     "validation",
     "early_stopping",
     "tensorboard",
+    "mlflow",
 )
 _MASTER_OPTIONS = tuple(
     name for name in Training.model_fields if name not in _OF_ANY_MASTER

@@ -123,7 +123,7 @@ class Driver:
         self._resumed = resumed
         how = (evaluate, lambda: self.threshold, tally)
         self._fit = Fit(listeners, 0, self._brought, *how, layer=layer_of(network))
-        self._fit.plan = plan
+        self._fit.plan, self._fit.master = plan, master
         # Whether the members stand where the network does not.
         self._is_behind = False
         self._members = SessionMembers(client, master, data, workers, resources)

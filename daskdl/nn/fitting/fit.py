@@ -64,6 +64,8 @@ class Fit:
         Returns what each worker alone has, by rank, at a standstill.
     resumed_from : str or None
         The checkpoint of the run that this fit goes on with.
+    master : TrainingMaster or None
+        How workers train together; None in one process.
     workers : int
         How many train; 0 in one process.
     iteration : int
@@ -96,6 +98,7 @@ class Fit:
         self.plan: Callable[[], RunPlan] = RunPlan
         self.members: Callable[[], tuple[Mapping[str, Any], ...]] = tuple
         self.resumed_from: str | None = None
+        self.master: Any = None
         self.workers = 0
         self.iteration = 0
         self.examples = 0

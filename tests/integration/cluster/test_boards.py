@@ -33,6 +33,32 @@ def test_tensorboard_has_the_curves_of_all_workers(
     assert histogram.min == pytest.approx(front.network.param_table()[names[0]].min())
 
 
+def test_mlflow_has_the_training_master(
+    cluster_of, blobs, network, tmp_path, monkeypatch
+):
+    pytest.importorskip("mlflow", reason="needs daskdl[mlflow]")
+    from tests.unit.boards.mlflow_server import MLflowServer
+
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    with MLflowServer(tmp_path / "artifacts").serving() as server:
+        master = dl.SharedTrainingMaster(
+            threshold_algorithm=dl.FixedThresholdAlgorithm(threshold=1e-3)
+        )
+        front = DaskMultiLayer(cluster_of(2), network(), master)
+        listener = dl.MLflowListener(server.url, log_network=True)
+        front.fit(blobs(320), **HOW, listeners=listener)
+    params = server.run["params"]
+    assert params["master"] == "SharedTrainingMaster"
+    assert params["master.threshold_algorithm"] == "FixedThresholdAlgorithm"
+    assert params["master.threshold_algorithm.threshold"] == "0.001"
+    assert params["workers"] == "2"
+    assert server.steps("epoch_score") == [20, 40, 60]
+    assert {value for _, value in server.curve("workers")} == {2}
+    assert server.run["info"]["status"] == "FINISHED"
+    saved = dl.load(tmp_path / "artifacts" / listener.run_id / "model.safetensors")
+    assert (saved.params == front.network.params).all()
+
+
 def test_a_worker_that_raises_is_told(cluster_of, blobs, network):
     told = []
 

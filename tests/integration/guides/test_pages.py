@@ -57,6 +57,9 @@ PYTHON_NOT_RUN = {
         "needs Spark: tests/spark/test_training_approach.py"
     ),
     "daskdl.spark.register": "needs Spark: tests/spark/test_data_source.py",
+    "listener = daskdl.MLflowListener": (
+        "needs a server: tests/unit/boards/test_mlflow.py"
+    ),
     "reader = spark.read": "needs Spark: tests/spark/test_data_source.py",
     "writer = frame.write": "needs Spark: tests/spark/test_data_source.py",
 }

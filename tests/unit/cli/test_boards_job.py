@@ -87,3 +87,53 @@ def test_what_is_given_comes_back(job_values):
 def test_a_job_that_only_pretrains_is_refused(job_values):
     job_values["training"] |= {"epochs": 0, "pretrain": {}, "tensorboard": {}}
     assert "tensorboard: must be left out with `epochs: 0`" in refusal(job_values)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    pytest.importorskip("mlflow", reason="needs daskdl[mlflow]")
+    from tests.unit.boards.mlflow_server import MLflowServer
+
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    with MLflowServer(tmp_path / "artifacts").serving() as server:
+        yield server
+
+
+def test_a_job_tells_an_mlflow_server(run, server):
+    result = run(mlflow={"tracking_uri": server.url, "experiment": "digits"}, epochs=4)
+    assert result.exit_code == 0, result.output
+    assert server.steps("epoch_validation_accuracy") == [5, 10, 15, 20]
+    assert server.run["info"]["run_name"] == "out"
+    assert server.run["statuses"] == ["FINISHED"]
+
+
+def test_a_job_that_goes_on_goes_on_with_its_run(run, out, server, monkeypatch):
+    from daskdl.nn.fitting import fit
+
+    end_epoch = fit.Fit.end_epoch
+    how = {"mlflow": {"tracking_uri": server.url, "frequency": 1}, "epochs": 3}
+
+    def die(self, *counts):
+        if self.epoch == 2:
+            raise WorkerLostError("none left")
+        end_epoch(self, *counts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fit.Fit, "end_epoch", die)
+        assert run(**how).exit_code != 0
+    assert server.run["info"]["status"] == "FAILED"
+    assert run("--resume", str(out), **how).exit_code == 0
+    assert server.steps("epoch_score") == [5, 10, 15]
+    assert server.run["info"]["status"] == "FINISHED"
+
+
+def test_an_mlflow_job_that_only_pretrains_is_refused(job_values):
+    job_values["training"] |= {"epochs": 0, "pretrain": {}, "mlflow": {}}
+    assert "mlflow: must be left out with `epochs: 0`" in refusal(job_values)
+
+
+def test_a_missing_mlflow_ends_a_job_before_it_starts(run, out, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    result = run(mlflow={})
+    assert "pip install 'daskdl[mlflow]'" in result.stderr
+    assert not out.exists()
