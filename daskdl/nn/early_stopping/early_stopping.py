@@ -146,7 +146,9 @@ class EarlyStopping(Listener):
 
     def on_fit_start(self, fit: Fit) -> None:
         """Begin anew, or go on with what a checkpoint holds."""
-        self._calculator.check(fit.network)
+        calculator = self._calculator
+        calculator.check(fit.network)
+        calculator.check_data(self.reports_as or type(calculator).__name__, fit)
         self._begin(fit)
 
     def on_complete_run(self, fit: Fit) -> None:

@@ -9,6 +9,7 @@ from daskdl.errors import OptionError
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.batches import Batch
 from daskdl.nn.early_stopping.score_calculators import ScoreCalculator, known_metric
+from daskdl.nn.fitting.evaluated_data import check_evaluated
 from daskdl.nn.layers.auto_encoder import AutoEncoder
 from daskdl.nn.layers.variational_autoencoder import VariationalAutoencoder
 from daskdl.nn.reconstructions import has_loss
@@ -135,6 +136,12 @@ class _OfALayer:
     def check(self, network: "Network[Any]") -> None:
         """Refuse a network that has no such layer."""
         self._name(network)
+
+    def check_data(self, name: str, fit: "Fit") -> None:
+        """Refuse data that do not fit the network; labels are not looked at."""
+        network = fit.network
+        layer = network.pretraining.layer(type(self).__name__, self._name(network))
+        check_evaluated(name, fit, self._data, trained=layer, **self._how)
 
     def _name(self, network: "Network[Any]") -> str:
         """Return the name of the layer, which is held against its kind."""

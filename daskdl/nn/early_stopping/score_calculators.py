@@ -16,6 +16,7 @@ from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from daskdl.nn.fitting.evaluated_data import check_evaluated
 from daskdl.nn.fitting.listeners import figures_of
 from daskdl.nn.loss_evaluations import evaluation_for, is_independent
 from daskdl.nn.output_choice import output_number
@@ -67,6 +68,21 @@ class ScoreCalculator:
         OptionError
         """
 
+    def check_data(self, name: str, fit: "Fit") -> None:
+        """Refuse data that the network has no score of, before it is trained.
+
+        Parameters
+        ----------
+        name : str
+            Of the evaluation, in front of messages.
+        fit : Fit
+            As it begins.
+
+        Raises
+        ------
+        DataError, ShapeError, OptionError
+        """
+
     def in_words(self) -> str:
         """Return what score it is: a run goes on with the same one only."""
         return type(self).__name__
@@ -116,6 +132,10 @@ class _OfOnePass(ScoreCalculator):
     def check(self, network: "Network[Any]") -> None:
         """Refuse a network whose loss asks for other evaluations."""
         self._evaluations(network)
+
+    def check_data(self, name: str, fit: "Fit") -> None:
+        """Refuse data that do not fit the network."""
+        check_evaluated(name, fit, self._data, **self._how)
 
     def calculate_score(self, fit: "Fit") -> float:
         """Return the score of the network, after one pass over the data."""

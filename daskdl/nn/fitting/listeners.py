@@ -13,6 +13,7 @@ from daskdl.checks import check_count
 from daskdl.data.files import check_free, make_folder
 from daskdl.errors import OptionError
 from daskdl.evaluation.regression import RegressionEvaluation
+from daskdl.nn.fitting.evaluated_data import check_evaluated
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 
@@ -143,6 +144,11 @@ class EvaluativeListener(Listener):
         self._how = how
         self._every = check_count("EvaluativeListener", "frequency", frequency)
         self.evaluation: Any = None
+
+    def on_fit_start(self, fit: Fit) -> None:
+        """Refuse data that the network cannot be evaluated on."""
+        name = self.reports_as or type(self).__name__
+        check_evaluated(name, fit, self._data, **self._how)
 
     def on_epoch_end(self, fit: Fit) -> None:
         """Evaluate, if it is time."""

@@ -17,17 +17,16 @@ from daskdl.data.room import LEAST_ROOM, Room, room_here
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import DivergedError, OptionError, ShapeError
+from daskdl.errors import DivergedError, OptionError
 from daskdl.kernels.jit import numba_is_used
 from daskdl.nn.batches import (
     Batch,
-    as_arrays,
     check_batch_size,
     check_readable,
     minibatches,
 )
-from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.divergence import check_finite
+from daskdl.nn.fitting.batch_check import check_batch
 from daskdl.nn.fitting.compiling import start_compiling
 from daskdl.nn.fitting.data_kinds import is_several, is_stored
 from daskdl.nn.fitting.events import FitStarted
@@ -319,7 +318,7 @@ def _passes_over_given(
             f"{who}: shuffle must be False for what yields minibatches in an order of "
             f"its own, got True with {type(data).__name__}. Give a list."
         )
-    check = partial(_check_batch, trained, trained.partition_check(normalizer))
+    check = partial(check_batch, trained, trained.partition_check(normalizer))
     batches = passes_over(who, data, batch_size, check)
     if normalizer is not None:
         settle_axis(who, normalizer, network.inputs, network.outputs)
@@ -344,21 +343,6 @@ def _passes_over_given(
         return islice(given, sum(after.positions), None)
 
     return begin, facts
-
-
-def _check_batch(
-    trained: Trained, check: PartitionCheck, who: str, batch: Batch
-) -> None:
-    """Refuse data of which an example has the wrong shape, or a number is none."""
-    if not len(batch):
-        return  # no harm where it is cut into minibatches, else refused as one
-    looked_at = batch.slice(0, 1)
-    try:
-        trained.check_batch(looked_at)
-    except ShapeError:
-        # Its message has the whole shape.
-        trained.check_batch(batch)
-    check.check(who, as_arrays(who, batch))
 
 
 def _passes_over_source(

@@ -459,6 +459,39 @@ def _n_classes(network: "Network[Any]") -> int | tuple[int | None, ...] | None:
     return classes[0] if len(classes) == 1 else classes
 
 
+def check_scanned(
+    trained: Trained,
+    source: Source,
+    partition: Partition,
+    normalizer: Normalizer | None,
+) -> int:
+    """Refuse a partition whose examples do not fit; return how many it has.
+
+    Parameters
+    ----------
+    trained : Network or LayerPretraining
+        What the data are for.
+    source : Source
+        Named in errors.
+    partition : Partition
+        Read through.
+    normalizer : Normalizer or None
+        Fitted; what the data will go through.
+
+    Raises
+    ------
+    DataError, ShapeError
+        As :func:`prepare` does.
+    """
+    facts = scan_partition(
+        partition, statistics=False, check=trained.partition_check(normalizer)
+    )
+    if facts.rows:
+        _check_fits(trained, source, facts, None)
+        _check_fits(trained, source, facts, normalizer)
+    return facts.rows
+
+
 def _check_fits(
     trained: Trained,
     source: Source,

@@ -10,6 +10,7 @@ import daskdl as dl
 from daskdl.cluster import driver
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
+from daskdl.errors import ShapeError
 from daskdl.training.local import fit
 
 HOW = {"batch_size": 16, "shuffle": True}
@@ -198,3 +199,31 @@ def test_a_killed_run_goes_on_with_its_best_network(pair, blobs, network, tmp_pa
     assert again.result.score_vs_epoch == pytest.approx(whole.result.score_vs_epoch)
     found, expected = again.result.best_model, whole.result.best_model
     np.testing.assert_allclose(found.params, expected.params, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("listener", [dl.EarlyStopping, dl.EvaluativeListener])
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_bad_validation_data_are_refused_before_a_minibatch(
+    module_cluster_of, blobs, network, listener, is_listed
+):
+    good = blobs(HELD_BACK, seed=1)
+    bad = dl.DataSet(good.features[:, 1:], good.labels)
+    front = DaskMultiLayer(module_cluster_of(2), network())
+    listening = listener([good, bad] if is_listed else bad)
+    with pytest.raises(ShapeError, match="features must have shape"):
+        front.fit(blobs(FEW), epochs=2, **HOW, listeners=listening)
+    assert front.network.iteration_count == 0
+    assert front.last_fit.examples == 0
+
+
+@pytest.mark.parametrize("bad", [7, iter([]), None])
+def test_no_data_are_refused_in_the_words_of_the_cluster(
+    module_cluster_of, blobs, network, bad
+):
+    front = DaskMultiLayer(module_cluster_of(2), network())
+    with pytest.raises(dl.OptionError) as of_fit:
+        front.fit(bad, **HOW)
+    with pytest.raises(dl.OptionError) as of_listener:
+        front.fit(blobs(FEW), **HOW, listeners=dl.EarlyStopping(bad))
+    assert str(of_listener.value) == f"validation: {of_fit.value}"
+    assert front.network.iteration_count == 0

@@ -5,6 +5,8 @@ import json
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -202,3 +204,16 @@ def test_each_key_makes_its_condition(job_values):
         repr(dl.MaxScoreIterationTerminationCondition(9.0)),
         repr(dl.InvalidScoreIterationTerminationCondition()),
     ]
+
+
+def test_bad_validation_data_end_a_job_before_it_trains(run, out, tmp_path, rng):
+    folder = tmp_path / "narrow"
+    folder.mkdir()
+    narrow = pa.table({"x": pa.array([[0.0, 1.0]] * 4), "y": [0, 1, 0, 1]})
+    pq.write_table(narrow, folder / "part-00000.parquet")
+    (folder / "_SUCCESS").touch()
+    result = run(data={"validation": "narrow"})
+    assert result.exit_code == 2
+    assert "validation: " in result.stderr
+    assert "3 numbers an example, got 2" in result.stderr
+    assert not list(tmp_path.glob("**/checkpoint-*"))
