@@ -20,6 +20,11 @@ class TrainingHook:
     a hook ends the fit. Listeners are called in your process instead, and hear of all
     workers.
 
+    Every training master has hooks, so that front ends, searches and
+    :class:`~daskdl.ParallelWrapper` call them, in pretraining too. ``network.fit`` and
+    :func:`daskdl.fit` have no master and call none, as in DL4J, where only Spark's
+    workers do.
+
     References
     ----------
     DL4J's TrainingHook.

@@ -49,6 +49,10 @@ _OF_ALL = ("batch_size", "normalizer", "options")
 _OF_FIT = ("epochs", "shuffle", "listeners", "resume")
 # What others call it.
 _ELSEWHERE = {
+    "training_hooks": " They are those of a training master, which DaskMultiLayer, "
+    "DaskComputationGraph and ParallelWrapper take; in one process give listeners.",
+    "training_master": " DaskMultiLayer and DaskComputationGraph take it, which train "
+    "on a cluster.",
     "callbacks": " Use listeners.",
     "validation_data": " Give listeners=daskdl.EvaluativeListener(data), or "
     "daskdl.EarlyStopping(data).",
@@ -312,7 +316,7 @@ def _meant(name: str, called: str, known: set[str]) -> str:
         return hint
     if called != "fit":
         return did_you_mean(name, own)
-    return did_you_mean(name, {*own, *_OF_FIT}) or _ELSEWHERE.get(name, "")
+    return _ELSEWHERE.get(name) or did_you_mean(name, {*own, *_OF_FIT})
 
 
 def options_for(

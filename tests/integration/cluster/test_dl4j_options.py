@@ -11,16 +11,21 @@ import pytest
 from distributed import Client, get_task_stream
 
 from daskdl import (
+    AutoEncoder,
     DaskMultiLayer,
     DataSet,
     Evaluation,
+    FeedForward,
     Listener,
+    MultiLayerConfiguration,
+    Output,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
     TrainingHook,
 )
 from daskdl.cluster import driver, session_members
 from daskdl.cluster.carried_partitions import CarriedPartitions
+from daskdl.cluster.masters.options import MASTERS, training_master
 from daskdl.cluster.phase import Phase
 from daskdl.errors import ClusterError
 
@@ -101,6 +106,28 @@ def test_hooks_run_on_workers_around_each_minibatch(client, network, blobs, tmp_
     for file in files:
         lines = file.read_text(encoding="utf-8").splitlines()
         assert lines == ["0 1 12", "1 2 12", "2 3 12", "3 4 12"]
+
+
+@pytest.mark.parametrize("kind", MASTERS)
+def test_every_master_has_hooks(client, network, blobs, tmp_path, kind):
+    master = training_master(kind, {"training_hooks": [Seen(tmp_path)]})
+    DaskMultiLayer(client, network(), master).fit(blobs(96), batch_size=12)
+    files = list(tmp_path.iterdir())
+    assert len(files) == 2
+    lines = [line for file in files for line in file.read_text("utf-8").splitlines()]
+    assert len(lines) == 8
+
+
+def test_pretraining_has_hooks(client, blobs, tmp_path):
+    conf = MultiLayerConfiguration(
+        input=FeedForward(size=16),
+        layers=[AutoEncoder(n_out=4, loss="mse"), Output(n_out=3)],
+    )
+    master = SharedTrainingMaster(training_hooks=[Seen(tmp_path)])
+    front = DaskMultiLayer(client, conf, master)
+    front.pretrain(blobs(96), batch_size=12)
+    lines = [file.read_text("utf-8").splitlines() for file in tmp_path.iterdir()]
+    assert sum(map(len, lines)) == 8
 
 
 class Fails(TrainingHook):

@@ -13,6 +13,8 @@ from daskdl import (
     MultiLayerNetwork,
     Output,
     ParallelWrapper,
+    SharedTrainingMaster,
+    TrainingHook,
 )
 from tests.left_processes import left_of
 
@@ -77,3 +79,21 @@ def test_shared_gradients_learn_by_the_same_workers_in_every_fit(data):
     assert start.epoch_count == 4
     assert start.compute_score(data) < score_before
     assert len(start.last_fit.workers) == 2
+
+
+class Counts(TrainingHook):
+    """Writes a line for each minibatch."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def post_update(self, minibatch, network):
+        with open(self.path, "a", encoding="utf-8") as stream:
+            stream.write(f"{minibatch.num_examples}\n")
+
+
+def test_hooks_of_its_master_run_in_its_processes(data, tmp_path):
+    master = SharedTrainingMaster(training_hooks=Counts(tmp_path / "seen"))
+    with ParallelWrapper(network(), workers=2, training_mode=master) as wrapper:
+        wrapper.fit(data, batch_size=16)
+    assert (tmp_path / "seen").read_text("utf-8").split() == ["16"] * 6

@@ -92,6 +92,8 @@ def test_a_list_is_cut_anew_as_a_whole(network, examples):
     [
         ({"epoch": 3}, "Did you mean 'epochs'"),
         ({"validation_data": 1}, "EvaluativeListener"),
+        ({"training_hooks": []}, "They are those of a training master, which Dask"),
+        ({"training_master": None}, "DaskMultiLayer and DaskComputationGraph take it"),
         ({"options": {"label": "y"}}, "options must be a SourceOptions, got dict"),
         ({"shuffle": "no"}, "shuffle must be True or False"),
     ],
