@@ -27,6 +27,7 @@ from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
 from daskdl.cluster.masters.shared_update import SharedUpdate
 from daskdl.cluster.masters.staleness import StalenessTally
+from daskdl.cluster.masters.untold_share import UntoldShare
 from daskdl.encoding.algorithms import ThresholdState
 from daskdl.encoding.finite import check_finite
 from daskdl.encoding.handler import EncodingHandler, decode_add, decode_subtract
@@ -37,6 +38,9 @@ from daskdl.errors import StaleMessageError
 # Until so many iterations a phase ends with the whole residual, unless a network warmed
 # up: messages could not carry what was learned, and together were shorter.
 WHOLE_BELOW = 16
+# And later, if so much of the residual lies where less was told than is left: rows of
+# an embedding that come once an epoch never reach the threshold. See design 0080.
+MOST_UNTOLD = 0.5
 # Minibatches. Who is further behind is slow, and holds nobody up.
 MOST_LATE = 8
 # Nor does who takes so many times as long for a minibatch as we do.
@@ -109,6 +113,10 @@ class GradientSharingPeer:
         self._base: FloatArray = params[:0]  # of all parameters while there are peers
         self._trained = 0  # minibatches in phases that ended
         self._has_warmed_up = False
+        self._untold_share = UntoldShare(params.size)
+        # Minibatches, in phases that ended, since one of them ended with all of it.
+        self._since_whole = 0
+        self._ended_whole = False
         self._untold = 0  # updates since we last shared
         self._together = 1
         self._processed = 0  # the iteration whose residual was last processed
@@ -151,6 +159,8 @@ class GradientSharingPeer:
             "trained": self._trained,
             "has_warmed_up": self._has_warmed_up,
             "processed": self._processed,
+            "since_whole": self._since_whole,
+            **self._untold_share.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -167,6 +177,9 @@ class GradientSharingPeer:
         self._trained = state["trained"]
         self._has_warmed_up = state["has_warmed_up"]
         self._processed = state["processed"]
+        # Of a checkpoint of an older version there is none.
+        self._since_whole = state.get("since_whole", 0)
+        self._untold_share.load_state_dict(state)
 
     @property
     def is_alone(self) -> bool:
@@ -217,6 +230,9 @@ class GradientSharingPeer:
         self.positions = dict.fromkeys(peers, 0)
         self._position = self._untold = 0
         self._statistics.begin()
+        if not self._since_whole:
+            # Not before: peers, too, told what they had.
+            self._untold_share.begin(self._params)
         self._base = self._params.copy() if peers else self._params[:0]
         self._params -= self._handler.residual
         self._handler.residual.fill(0)
@@ -433,10 +449,11 @@ class GradientSharingPeer:
     def end(self, position: int) -> SharedUpdate:
         """Return the last message of a phase.
 
-        After the first few minibatches it carries the whole residual as a dense update,
-        see design 0012: of them, next to nothing was sent.
+        It carries the whole residual, as a dense update, where next to nothing of it
+        was sent: after the first few minibatches, see design 0012, or of what each
+        iteration moves another part, see design 0080.
         """
-        is_whole = self._is_sharing and self._ends_whole(position)
+        self._ended_whole = is_whole = self._is_sharing and self._ends_whole(position)
         return SharedUpdate(
             phase=self._phase,
             position=position,
@@ -470,6 +487,7 @@ class GradientSharingPeer:
         `position` is how many minibatches were trained in it.
         """
         self._trained += position
+        self._since_whole = 0 if self._ended_whole else self._since_whole + position
         self.return_to_base()
         self._statistics.average(position)
 
@@ -497,7 +515,19 @@ class GradientSharingPeer:
 
     def _ends_whole(self, position: int) -> bool:
         has_few = self._trained + position < WHOLE_BELOW
-        return position > 0 and has_few and not self._has_warmed_up
+        if position > 0 and has_few and not self._has_warmed_up:
+            return True
+        # Otherwise each epoch of few minibatches would be told densely.
+        has_enough = self._since_whole + position >= WHOLE_BELOW
+        return has_enough and self._is_untold
+
+    @property
+    def _is_untold(self) -> bool:
+        """Whether messages do not carry what is learned; DL4J's thresholds stay so."""
+        return (
+            self._master.threshold_algorithm.first_share is not None
+            and self._untold_share.of(self._base, self._params) >= MOST_UNTOLD
+        )
 
     def _encoded(self, iteration: int) -> NDArray[np.uint8] | None:
         message = self._handler.encode_difference(self._base, self._params)
@@ -537,4 +567,5 @@ class GradientSharingPeer:
         # As the peers do it: their bits are to be ours.
         self._base -= whole
         self._params[...] = self._base
+        self._untold_share.begin(self._base)
         return whole

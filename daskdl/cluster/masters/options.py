@@ -214,7 +214,8 @@ class SharedTrainingMaster(TrainingMaster):
     Parameters
     ----------
     threshold_algorithm : ThresholdAlgorithm
-        Chooses the threshold of each message.
+        Chooses the threshold of each message. Where its first one is not given, an
+        epoch of which messages told too little ends with a dense one; see design 0080.
     updates_threshold : float, optional
         In place of it: ``AdaptiveThresholdAlgorithm(initial_threshold=...)``.
     residual_post_processor : ResidualPostProcessor
