@@ -19,6 +19,7 @@ from distributed import Client, KilledWorker
 from daskdl.checks import some
 from daskdl.cluster.epoch_order import EpochOrder, Shares
 from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError, Standing
+from daskdl.cluster.last_scores import ScoreComparison
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.member_states import MemberStates, States
 from daskdl.cluster.membership import LostMember
@@ -139,6 +140,7 @@ class Driver:
         self._is_started = False
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
+        self._last_scores = ScoreComparison()
         self._standstills = StandstillRule(time.monotonic())
         if resumed is not None:
             self._fit.go_on(resumed.state, resumed.path)
@@ -459,6 +461,7 @@ class Driver:
             self._members.ready(rank, values["host"])
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"], values["staleness"])
+            self._last_scores.take(values.get("last_scores"))
         self._news.tell_measured(rank, values)
         if phase is None or values.get("phase") != phase.number:
             return
@@ -570,6 +573,8 @@ class Driver:
             # Of a member that had nothing to train, where others had.
             self._network.score = self._meter.epoch_score
         self.threshold = results[0].threshold
+        if warning := self._last_scores.warning(self.threshold):
+            logger.warning(warning)
         if is_changed:
             # Gradient sharing gives out its residuals at the end.
             self._fit.stand_still(self._fit.position)

@@ -25,6 +25,7 @@ from daskdl.cluster.exchanges.gradient_sharing import GradientSharingExchange
 from daskdl.cluster.exchanges.parameter_averaging import ParameterAveragingExchange
 from daskdl.cluster.exchanges.power_sgd import PowerSgdExchange
 from daskdl.cluster.host_memory import host_here
+from daskdl.cluster.last_scores import LastScores, ScoreKeeper
 from daskdl.cluster.log_filters import asked_often, reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.options import (
@@ -47,7 +48,7 @@ from daskdl.data.reader import MinibatchReader
 from daskdl.errors import ClusterError, DivergedError, OptionError
 from daskdl.nn.batches import Batch
 from daskdl.nn.divergence import check_finite
-from daskdl.nn.fitting.trained import Trained, network_of
+from daskdl.nn.fitting.trained import Trained, layer_of, network_of
 from daskdl.training.state import NetworkState, state_of
 
 REPORT_EVERY_S = 0.25
@@ -119,6 +120,7 @@ def run_member(
     member.report(
         "returned",
         is_late=True,
+        last_scores=member.last_scores and asdict(member.last_scores),
         bytes_sent=int(topic.stats.bytes_sent),
         staleness=asdict(exchange.staleness),
         **member.spans.values(with_latest=True),
@@ -218,6 +220,8 @@ class Member:
         self._reported_s = 0.0
         self._said_s = time.monotonic()
         self._score_sum, self._scores = 0.0, 0
+        self._kept_scores = ScoreKeeper()
+        self.last_scores: LastScores | None = None
         mailbox.network = network
         mailbox.exchange = exchange
         exchange.complain = self._complain
@@ -238,6 +242,7 @@ class Member:
                 if not self._spec.master.keeps_data:
                     self._reader.forget()
             elif isinstance(order, Finish):
+                self._compare_scores()
                 self._exchange.finish(self._network, order.phase, order.members)
                 check_finite(f"Session worker {self._rank}", self._network)
                 return state_of(self._network, self._exchange.threshold)
@@ -267,6 +272,7 @@ class Member:
         recorder = self.spans.recorder
         workload = self._mailbox.workload
         exchange.begin(network, order.members, workload, order.hosts)
+        self._kept_scores.begin_phase(is_wanted=exchange.keeps_residual)
         with (
             closing(self._batches(workload)) as batches,
             _abandoned_at_the_end(workload),
@@ -279,6 +285,7 @@ class Member:
                     score = self._fit(batch)
                 self._score_sum += score * batch.num_examples
                 self._scores += batch.num_examples
+                self._kept_scores.take(batch, score)
                 self.spans.trained(batch.num_examples)
                 self._report_progress(order.phase)
         exchange.end(network)
@@ -291,6 +298,12 @@ class Member:
             peak_bytes=peak_bytes(),
             loads=self._reader.loads,
         )
+
+    def _compare_scores(self) -> None:
+        # Of a layer's pretraining nobody tells the score of what is returned.
+        if layer_of(self._network) is None:
+            network, untold = network_of(self._network), self._exchange.residual
+            self.last_scores = self._kept_scores.compare(network, untold)
 
     def _next(self, workload: Workload) -> Minibatch | None:
         """Begin the next minibatch; wait until there is one, or the phase is closed."""

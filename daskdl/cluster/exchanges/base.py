@@ -48,6 +48,8 @@ class ClusterExchange(ABC):
     """
 
     adds_up_gradients = False
+    # Whether own parameters and those that are returned may differ.
+    keeps_residual = False
 
     def __init__(
         self, rank: int, topic: Topic, mailbox: Mailbox, master: TrainingMaster
@@ -124,6 +126,11 @@ class ClusterExchange(ABC):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027
         """Restore the result of :meth:`state_dict`, before the first phase."""
+
+    @property
+    def residual(self) -> FloatArray | None:
+        """What own parameters lack of those of all, (n_params,), between two phases."""
+        return None
 
     @property
     def threshold(self) -> float:

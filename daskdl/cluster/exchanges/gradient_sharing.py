@@ -41,6 +41,8 @@ KEEP_UP_S = 1.0
 class GradientSharingExchange(ClusterExchange):
     """Gradient sharing over a topic whose slow subscribers get merged updates."""
 
+    keeps_residual = True
+
     def __init__(
         self,
         rank: int,
@@ -228,6 +230,11 @@ class GradientSharingExchange(ClusterExchange):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on with a residual, and with messages of the same kind."""
         self._peer.load_state_dict(state)
+
+    @property
+    def residual(self) -> FloatArray:
+        """What this member has not told the others, (n_params,), on the host."""
+        return self._peer.residual
 
     @property
     def threshold(self) -> float:
