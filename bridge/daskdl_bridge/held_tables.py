@@ -15,6 +15,7 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.first_value import showing_first_value
 from daskdl_bridge.readers.footers import Footer, settled_columns
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
+from daskdl_bridge.readers.view_types import plain_schema, plain_table
 
 __all__ = ["HeldTableSources"]
 
@@ -65,7 +66,7 @@ class HeldTableSources:
 
 
 def _partitions(name: str, table: Any, options: SourceOptions) -> list[TablePartition]:
-    types = {field.name: field.type for field in table.schema}
+    types = {field.name: field.type for field in plain_schema(table.schema)}
     part = Part(url=name)
     columns, _ = settled_columns(
         [part], [Footer(rows=table.num_rows, types=types)], options
@@ -74,7 +75,7 @@ def _partitions(name: str, table: Any, options: SourceOptions) -> list[TablePart
         name=name,
         rows=table.num_rows,
         part=part,
-        reader=_HeldTable(table.select(columns.stored())),
+        reader=_HeldTable(plain_table(table.select(columns.stored()))),
         columns=columns,
         options=options,
     )

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from daskdl.errors import ColumnError
 from daskdl_bridge.readers.error_location import ErrorLocation
+from daskdl_bridge.readers.view_types import plain_column
 
 __all__ = ["held_column"]
 
@@ -27,7 +28,7 @@ def held_column(make: Callable[[], Any], place: ErrorLocation) -> Any:
         If Arrow has no type for what it holds.
     """
     try:
-        found = make()
+        found = plain_column(make())
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise ColumnError(
             f"{place} must hold numbers, texts or lists of one type, got what Arrow "

@@ -39,6 +39,7 @@ from daskdl_bridge.readers.intervals import (
 )
 from daskdl_bridge.readers.keys import as_instants
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
+from daskdl_bridge.readers.view_types import plain_schema, plain_table
 
 __all__ = [
     "ParquetReader",
@@ -233,14 +234,15 @@ def _read(file: Any, groups: list[int], columns: list[str]) -> Any:
 
 
 def _meaning(file: Any, url: str) -> Callable[[Any], Any]:
-    """Return what gives tables of a file the days, instants and intervals of Spark.
+    """Return what gives tables of a file plain types, and Spark's days and intervals.
 
     Once a file: it looks at all columns, and tables may have one of them each.
     """
     calendars = parquet_calendars(file)
-    durations = parquet_durations(file.schema_arrow, file.metadata.metadata)
+    schema = plain_schema(file.schema_arrow)
+    durations = parquet_durations(schema, file.metadata.metadata)
     return lambda table: with_durations(
-        gregorian_table(table, calendars, url), durations
+        gregorian_table(plain_table(table), calendars, url), durations
     )
 
 
@@ -308,4 +310,4 @@ def _types(file: Any) -> dict[str, Any]:
 
 
 def _schema(file: Any) -> Any:
-    return parquet_intervals(file.schema_arrow, file.metadata.metadata)
+    return parquet_intervals(plain_schema(file.schema_arrow), file.metadata.metadata)

@@ -311,5 +311,17 @@ def test_a_version_that_was_vacuumed_is_named_with_those_that_can_be_read(
     assert len(open_path(path, version=2, **PREDICT).partitions) == 1
 
 
+@pytest.mark.parametrize("column", ["kind", "image"])
+def test_texts_and_bytes_are_read_of_a_table_that_delta_rs_changed(tmp_path, column):
+    path = str(tmp_path / "table")
+    rows = {"id": [0.0, 1.0], "kind": ["a", "b"], "image": [b"\1", b"\2"]}
+    deltalake.write_deltalake(path, pa.table(rows))
+    deltalake.DeltaTable(path).delete("id = 0")
+    roles = {"kind": {"features": "id", "label": "kind", "class_names": ["a", "b"]}}
+    options = roles.get(column, {"features": column, "require_labels": False})
+    (partition,) = open_path(path, **options).partitions
+    assert partition.load().num_examples == 1
+
+
 def test_ranges_of_versions():
     assert delta_vacuum._ranges([0, 2, 3, 4, 8, 9]) == "0, 2 to 4, 8 to 9"
