@@ -27,7 +27,7 @@ from daskdl_bridge.storage import (
     url_of,
 )
 from daskdl_bridge.streaming_log import STREAMING_LOG, committed_files
-from daskdl_bridge.table_formats import refuse_table, refuse_table_above
+from daskdl_bridge.table_formats import places_of, refuse_table, refuse_table_above
 
 __all__ = ["Part", "list_parts"]
 
@@ -169,11 +169,8 @@ def _list_one(
         raise not_found(fs, path) from error
     root = _partitioned_root(path)
     is_file = entry["type"] != "directory"
-    above = path.rpartition("/")[0]
-    # The matches of a pattern mostly have one directory.
-    if not (is_file and is_named) and above not in checked:
-        checked.add(above)
-        refuse_table_above(fs, path)
+    if not (is_file and is_named):
+        _refuse_inside_of_tables(fs, path, checked)
     if is_file:
         return [_found(fs, root, entry)]
     if kind_of(fs, f"{path}/{STREAMING_LOG}") == "directory":
@@ -184,6 +181,15 @@ def _list_one(
     if not files:
         raise DataError(f"{url_of(fs, path)}: it must hold data files, it holds none.")
     return _in_order(files)
+
+
+def _refuse_inside_of_tables(fs: Any, path: str, checked: set[str]) -> None:
+    for place in places_of(fs, path):
+        above = place.rpartition("/")[0]
+        # The matches of a pattern mostly have one directory.
+        if above not in checked:
+            checked.add(above)
+            refuse_table_above(fs, place)
 
 
 def _walk(fs: Any, directory: str) -> Iterator[dict[str, Any]]:

@@ -6,16 +6,23 @@ twice. Tables of Delta and Iceberg, and what a streaming query wrote, are opened
 their root, and nowhere else.
 """
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
-from daskdl.data.store import kind_of
+from daskdl.data.store import is_one_of, kind_of
 from daskdl.errors import DataError
 from daskdl_bridge.storage import url_of
 from daskdl_bridge.streaming_log import STREAMING_LOG
 from daskdl_bridge.tables.iceberg_metadata import METADATA_ENDINGS
 
-__all__ = ["OPENED_TABLES", "refuse_table", "refuse_table_above", "table_format"]
+__all__ = [
+    "OPENED_TABLES",
+    "places_of",
+    "refuse_table",
+    "refuse_table_above",
+    "table_format",
+]
 
 OPENED_TABLES = ("delta", "iceberg")
 """Formats of tables that are opened at their root."""
@@ -92,6 +99,15 @@ def refuse_table_above(fs: Any, path: str) -> None:
     while above and not above.endswith(":/"):
         refuse_table(fs, above, _markers_in(fs, above))
         above = above.rpartition("/")[0]
+
+
+def places_of(fs: Any, path: str) -> list[str]:
+    """Return a path, and with it the one that its links lead to if it is local.
+
+    A link to a directory of a table stands elsewhere, where nothing above tells.
+    """
+    real = os.path.realpath(path) if is_one_of(fs, "file", "local") else path
+    return list(dict.fromkeys([path, real]))
 
 
 def _markers_in(fs: Any, directory: str) -> list[str]:

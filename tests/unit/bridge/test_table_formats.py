@@ -80,6 +80,20 @@ def test_files_of_a_snapshot_are_taken_by_name(store, marker):
     assert [part.name for part in parts] == ["b.csv", "a.csv"]
 
 
+@pytest.mark.parametrize("given", ["link", "link/hour=4", "link/*.csv", "day*"])
+@pytest.mark.parametrize(("marker", "kind"), TABLES.items())
+def test_links_that_lead_into_a_table_are_refused(tmp_path, marker, kind, given):
+    fs = fsspec.filesystem("file")
+    data = ["t/day=3/a.csv", "t/day=3/hour=4/a.csv", "plain/day=2/a.csv"]
+    make((fs, str(tmp_path)), f"t/{marker}", *data)
+    (tmp_path / "link").symlink_to("t/day=3")
+    (tmp_path / "day=1").symlink_to("plain/day=2")
+    (tmp_path / "day=3").symlink_to("t/day=3")
+    with pytest.raises(DataError, match=f"/t: must hold plain files.*{kind}"):
+        list_parts(f"{tmp_path}/{given}", require_success=False)
+    assert len(list_parts(f"{tmp_path}/day=1", require_success=False)) == 1
+
+
 def test_folder_of_the_name_of_icebergs_is_none_by_itself(store):
     url = make(store, "t/metadata/about.json", "t/data/a.csv")
     assert len(list_parts(f"{url}/t/data")) == 1
