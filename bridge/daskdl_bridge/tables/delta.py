@@ -20,11 +20,12 @@ from daskdl_bridge.tables.delta_log import (
     LOG,
     copied_log,
     copy_deletion_vectors,
+    has_version,
     local_log,
     version_at,
 )
 from daskdl_bridge.tables.delta_user_types import has_user_types, replace_user_types
-from daskdl_bridge.tables.delta_vacuum import without_files
+from daskdl_bridge.tables.delta_vacuum import without_files, without_log
 from daskdl_bridge.tables.snapshot import DataFile, FindColumns, Snapshot
 
 __all__ = ["delta_snapshot"]
@@ -64,7 +65,7 @@ def delta_snapshot(fs: Any, root: str, options: SourceOptions) -> Snapshot:
     MissingExtraError
         Without deltalake.
     OptionError
-        If there is no such version.
+        If there is no such version, or the log does not have all of it any more.
     DataError
         If the table has a feature that is not honoured, which is named, or its log is
         not whole.
@@ -97,8 +98,13 @@ def _read(fs: Any, root: str, directory: str, options: SourceOptions) -> Snapsho
         _refuse_times_in_commits(table, url)
     version = _version(fs, root, table, options)
     if version != table.version():
-        with _naming_table(url):
-            table = deltalake.DeltaTable(directory, version=version)
+        try:
+            with _naming_table(url):
+                table = deltalake.DeltaTable(directory, version=version)
+        except _UnreadLogError as error:
+            if has_version(fs, root, version):
+                raise
+            raise OptionError(without_log(fs, root, version, options)) from error
     _check_features(table.protocol(), url)
     if "deletionVectors" in _features(table):
         copy_deletion_vectors(fs, root, directory)

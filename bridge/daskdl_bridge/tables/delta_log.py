@@ -4,7 +4,8 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -17,7 +18,14 @@ from daskdl.data.store import entries_of, is_one_of, kind_of
 from daskdl.errors import OptionError
 from daskdl_bridge.storage import url_of
 
-__all__ = ["LOG", "copied_log", "copy_deletion_vectors", "local_log", "version_at"]
+__all__ = [
+    "LOG",
+    "copied_log",
+    "copy_deletion_vectors",
+    "has_version",
+    "local_log",
+    "version_at",
+]
 
 LOG = "_delta_log"
 """Name of the directory with the log."""
@@ -25,6 +33,10 @@ LOG = "_delta_log"
 _LAST_CHECKPOINT = "_last_checkpoint"
 _OF_VERSION = re.compile(r"(\d{20})\.")
 _COMMIT = re.compile(r"(\d{20})\.json")
+# In one file, in numbered ones, or of version 2, with a name of its own.
+_CHECKPOINT = re.compile(
+    r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10})|\.[0-9a-f-]{36})?\.(?:parquet|json)"
+)
 
 
 @contextmanager
@@ -70,6 +82,15 @@ def copy_deletion_vectors(fs: Any, root: str, directory: str) -> None:
             _copy(fs, root, path, directory)
 
 
+def has_version(fs: Any, root: str, version: int) -> bool:
+    """Tell whether a log has all of a version: a checkpoint and what came after it.
+
+    The log is cleaned up in time: what lies before a checkpoint is removed.
+    """
+    names = [path.rpartition("/")[2] for path in entries_of(fs, f"{root}/{LOG}")]
+    return version in _whole_versions(names)
+
+
 def version_at(fs: Any, root: str, time: datetime) -> int:
     """Return the newest version that was there at a time, as Spark finds it.
 
@@ -79,16 +100,18 @@ def version_at(fs: Any, root: str, time: datetime) -> int:
     Raises
     ------
     OptionError
-        If the log has no version of that time.
+        If the log has no version of that time, or not all of it any more.
     """
     fs.invalidate_cache(f"{root}/{LOG}")
     entries = with_retries(
         f"{root}/{LOG}: listing it", lambda: fs.ls(f"{root}/{LOG}", detail=True)
     )
+    named = {str(entry["name"]).rpartition("/")[2]: entry for entry in entries}
+    whole = _whole_versions(named)
     times: list[tuple[int, datetime]] = []
-    for entry in sorted(entries, key=lambda entry: str(entry["name"])):
-        found = _COMMIT.fullmatch(entry["name"].rpartition("/")[2])
-        if found is None:
+    for name, entry in sorted(named.items()):
+        found = _COMMIT.fullmatch(name)
+        if found is None or int(found[1]) not in whole:
             continue
         # Whole milliseconds, as Hadoop tells them.
         written = datetime.fromtimestamp(
@@ -98,13 +121,34 @@ def version_at(fs: Any, root: str, time: datetime) -> int:
             written = max(written, times[-1][1] + timedelta(milliseconds=1))
         times.append((int(found[1]), written))
     before = [version for version, written in times if written <= time]
+    if not times:
+        raise OptionError(
+            f"{url_of(fs, root)}: timestamp must go with a log that has its versions, "
+            f"got {time.isoformat()} and none that is whole. Give no timestamp."
+        )
     if not before or time > times[-1][1]:
         between = f"{times[0][1].isoformat()} and {times[-1][1].isoformat()}"
         raise OptionError(
             f"{url_of(fs, root)}: timestamp must lie between the first and the last "
-            f"version of the table's log, {between}, got {time.isoformat()}."
+            f"version that the table's log has all of, {between}, got "
+            f"{time.isoformat()}."
         )
     return before[-1]
+
+
+def _whole_versions(names: Iterable[str]) -> set[int]:
+    """Return the versions that a log tells all of, by the names of its files."""
+    commits, parts = set(), Counter[tuple[int, int]]()
+    for name in names:
+        if found := _COMMIT.fullmatch(name):
+            commits.add(int(found[1]))
+        elif found := _CHECKPOINT.fullmatch(name):
+            parts[int(found[1]), int(found[2] or 1)] += 1
+    whole = {version for (version, needed), n in parts.items() if n >= needed}
+    for version in sorted(commits):
+        if version == 0 or version - 1 in whole:
+            whole.add(version)
+    return whole
 
 
 def _last_checkpoint(fs: Any, log: str) -> int:

@@ -1,6 +1,6 @@
-"""Versions of a Delta table whose data files VACUUM removed."""
+"""Versions of a Delta table whose data files or log were removed in time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.storage import url_of
 from daskdl_bridge.tables.delta_log import local_log
 
-__all__ = ["without_files"]
+__all__ = ["without_files", "without_log"]
 
 # Each takes deltalake some milliseconds, and nobody reads through more of them.
 _MOST_VERSIONS = 100
@@ -36,18 +36,40 @@ def without_files(fs: Any, root: str, version: int, options: SourceOptions) -> s
     str
         With files that are gone, and the versions that have theirs, of the last 100.
     """
+    files, there = _files(fs, root, options)
+    gone = sorted(files.get(version, frozenset()) - there)
+    return (
+        f"{url_of(fs, root)}: version {version} must still have its data files, got "
+        f"none for {some(gone, 2)}, as VACUUM leaves it. {_readable(files, there)}"
+    )
+
+
+def without_log(fs: Any, root: str, version: int, options: SourceOptions) -> str:
+    """Return a message on a version that the log does not have all of any more.
+
+    Parameters and what is returned are those of `without_files`.
+    """
+    return (
+        f"{url_of(fs, root)}: version {version} must still be in the table's log, it "
+        "is not, as delta.logRetentionDuration and a checkpoint leave it. "
+        f"{_readable(*_files(fs, root, options))}"
+    )
+
+
+def _files(
+    fs: Any, root: str, options: SourceOptions
+) -> tuple[dict[int, frozenset[str]], set[str]]:
+    """Return the data files of the last versions, and all files that are there."""
     there = {path[len(root) :].lstrip("/") for path in fs.find(root)}
     # The whole log, and not what is newer than the last checkpoint.
     every = replace(options, version=0, timestamp=None)
     with local_log(fs, root, every) as directory:
-        files = dict(_files_of_versions(directory))
-    gone = sorted(files.get(version, frozenset()) - there)
+        return dict(_files_of_versions(directory)), there
+
+
+def _readable(files: Mapping[int, frozenset[str]], there: Set[str]) -> str:
     whole = [number for number, paths in sorted(files.items()) if paths <= there]
-    return (
-        f"{url_of(fs, root)}: version {version} must still have its data files, got "
-        f"none for {some(gone, 2)}, as VACUUM leaves it. Versions that can be read: "
-        f"{_ranges(whole) or 'none'}."
-    )
+    return f"Versions that can be read: {_ranges(whole) or 'none'}."
 
 
 def _files_of_versions(directory: str) -> Iterator[tuple[int, frozenset[str]]]:

@@ -6,6 +6,7 @@ import pickle
 import shutil
 import sys
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import fsspec
 import pyarrow as pa
@@ -20,7 +21,7 @@ from daskdl.errors import (
     OptionError,
     SourceNotFoundError,
 )
-from daskdl_bridge.tables import delta_vacuum
+from daskdl_bridge.tables import delta_log, delta_vacuum
 from tests.unit.bridge.table_files import open_path
 from tests.unit.bridge.table_samples import (
     MANIFEST,
@@ -309,6 +310,85 @@ def test_a_version_that_was_vacuumed_is_named_with_those_that_can_be_read(
     ):
         open_path(path, version=1, **PREDICT)
     assert len(open_path(path, version=2, **PREDICT).partitions) == 1
+
+
+@pytest.fixture
+def cleaned_up(tmp_path):
+    """Return a table of 8 versions, whose log begins with 3 and a checkpoint of 5."""
+    path = str(tmp_path / "table")
+    for number in range(8):
+        deltalake.write_deltalake(
+            path, pa.table({"id": [float(number)]}), mode="append"
+        )
+        if number == 5:
+            deltalake.DeltaTable(path).create_checkpoint()
+    log = tmp_path / "table" / "_delta_log"
+    for number in range(8):
+        commit = log / f"{number:020}.json"
+        os.utime(commit, (1000 * number, 1000 * number))
+        if number < 3:
+            commit.unlink()
+    return path
+
+
+@pytest.mark.parametrize("store", ["", "memory"])
+@pytest.mark.parametrize("version", [1, 4])
+def test_a_version_that_the_log_lost_is_named_with_those_that_can_be_read(
+    cleaned_up, store, version
+):
+    path = cleaned_up
+    if store:
+        path = f"memory://cleaned-up-{version}"
+        fsspec.filesystem("memory").put(
+            cleaned_up, f"/cleaned-up-{version}", recursive=True
+        )
+    message = rf"version {version} must still be in .* can be read: 5 to 7\.$"
+    with pytest.raises(OptionError, match=message):
+        open_path(path, version=version, **PREDICT)
+    assert len(open_path(path, version=5, **PREDICT).partitions) == 6
+
+
+def test_times_of_versions_that_the_log_lost_are_refused(cleaned_up):
+    def opened(seconds):
+        time = datetime.fromtimestamp(seconds, timezone.utc)
+        return open_path(cleaned_up, timestamp=time, **PREDICT)
+
+    with pytest.raises(
+        OptionError, match=r"log has all of, 1970-01-01T01:23:20\+00:00"
+    ):
+        opened(4500)
+    assert len(opened(5500).partitions) == 6
+    assert len(opened(6500).partitions) == 7
+
+
+@pytest.mark.parametrize(
+    ("names", "whole"),
+    [
+        (["0.json", "1.json", "3.json"], {0, 1}),
+        (["3.json", "4.checkpoint.parquet", "4.json", "5.json"], {4, 5}),
+        (["4.checkpoint.1.2.parquet", "4.json", "5.json"], set()),
+        (["4.checkpoint.1.2.parquet", "4.checkpoint.2.2.parquet", "5.json"], {4, 5}),
+        (["4.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json", "5.json"], {4, 5}),
+        (["_last_checkpoint", "4.crc", "4.5.compacted.json"], set()),
+    ],
+)
+def test_log_has_versions_from_its_start_and_from_checkpoints(names, whole):
+    def padded(name):
+        version, *more = name.split(".")
+        digits = [one.zfill(10) if one.isdigit() else one for one in more]
+        start = version.zfill(20) if version.isdigit() else version
+        return ".".join([start, *digits])
+
+    assert delta_log._whole_versions(map(padded, names)) == whole
+
+
+def test_time_of_a_log_without_a_whole_version_is_refused(cleaned_up):
+    for path in Path(cleaned_up, "_delta_log").glob("*.checkpoint.*"):
+        path.unlink()
+    with pytest.raises(OptionError, match="timestamp must go with a log that has its"):
+        delta_log.version_at(
+            fsspec.filesystem("file"), cleaned_up, datetime.now(timezone.utc)
+        )
 
 
 @pytest.mark.parametrize("column", ["kind", "image"])
