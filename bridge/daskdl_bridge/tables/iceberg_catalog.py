@@ -6,6 +6,7 @@ A dotted name would be taken for a path, which jobs look for beside their file.
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError, SourceNotFoundError, StorageError
@@ -31,7 +32,8 @@ def catalog_snapshot(url: str, options: SourceOptions) -> Snapshot:
     url : str
         ``iceberg://catalog/namespace.table``, with the name of a catalog in
         pyiceberg's configuration: ``.pyiceberg.yaml``, or variables
-        ``PYICEBERG_CATALOG__...``.
+        ``PYICEBERG_CATALOG__...``. Names of namespaces and tables may be
+        percent-encoded: a dot in one is ``%2E``, a per cent sign ``%25``.
     options : SourceOptions
         With `snapshot_id` or `timestamp`; the current snapshot if neither is given.
 
@@ -83,7 +85,8 @@ def _loaded(url: str) -> Iterator[Any]:
         ) from error
     with closing(opened):
         try:
-            table = opened.load_table(identifier)
+            # As a tuple: a text would be cut at all dots.
+            table = opened.load_table(tuple(map(unquote, identifier.split("."))))
         except (NoSuchNamespaceError, NoSuchTableError) as error:
             raise SourceNotFoundError(
                 f"{url}: the catalog {catalog!r} must have the table {identifier!r}, "

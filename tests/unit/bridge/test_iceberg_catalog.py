@@ -73,6 +73,19 @@ def test_table_is_opened_by_the_metadata_file_that_the_catalog_knows(shop):
 
 
 @pytest.mark.usefixtures("shop")
+def test_dots_in_names_are_percent_encoded():
+    catalog = catalogs.load_catalog("shop")
+    rows = pa.table({"x": pa.array([5.0])})
+    catalog.create_namespace(("my db",))
+    catalog.create_table(("my db", "50% of.x"), rows.schema).append(rows)
+    catalog.close()
+    for name in ("my db.50% of%2Ex", "my%20db.50%25%20of%2ex"):
+        assert features_of(f"iceberg://shop/{name}") == [5.0]
+    with pytest.raises(SourceNotFoundError, match="must have the table"):
+        open_path("iceberg://shop/my db.50% of.x", **PREDICT)
+
+
+@pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
