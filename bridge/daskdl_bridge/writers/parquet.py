@@ -169,6 +169,9 @@ def _writable(arrow_type: Any) -> Any:
         return pa.timestamp("us", arrow_type.tz)
     if pa.types.is_duration(arrow_type):
         return pa.duration("us")
+    if pa.types.is_time(arrow_type):
+        # Only Spark 4.1 has times of day. As texts they sort alike.
+        return pa.string()
     if pa.types.is_fixed_size_binary(arrow_type):
         return pa.binary()
     if is_list(arrow_type):
@@ -208,8 +211,9 @@ def _spark_type(name: str, arrow_type: Any) -> Any:
     if pa.types.is_struct(arrow_type):
         return {"type": "struct", "fields": [_spark_field(f) for f in arrow_type]}
     raise DataError(
-        f"to_table: column {name!r} must have a type that Spark knows, such as "
-        f"{some(_PLAIN_TYPES.values(), 9)}, got {arrow_type}."
+        f"output: column {name!r} must have a type that Spark knows, such as "
+        f"{some(_PLAIN_TYPES.values(), 9)}, got {arrow_type}. Convert it, or leave it "
+        "out: keep takes the names of the columns to keep."
     )
 
 

@@ -68,7 +68,7 @@ def test_an_unknown_format_is_refused_at_once(tmp_path):
 @pytest.mark.parametrize("output_format", WRITERS)
 def test_types_are_checked_without_rows(tmp_path, output_format):
     sink = open_sink(str(tmp_path / "out"), format=output_format)
-    keys = pa.array([], pa.time64("us"))
+    keys = pa.array([], pa.uint64())
     with pytest.raises(DataError, match=r"must have a type that Spark knows"):
         sink.check_columns({"key": keys, "prediction": np.zeros(0)})
 
