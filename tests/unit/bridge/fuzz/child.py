@@ -132,8 +132,11 @@ def _read_whole(seeds: list[Any]) -> None:
         for index, seed in enumerate(seeds):
             for options in seed.options:
                 files = {seed.name: seed.whole(), **seed.beside}
-                for how in ("open", "look"):
-                    attempt = Attempt(files=files, options=options, how=how)
+                # Pieces are read by what whole short files are not.
+                for how, range_bytes in (("open", None), ("look", None), ("open", 64)):
+                    attempt = Attempt(
+                        files=files, options=options, how=how, range_bytes=range_bytes
+                    )
                     read_or_refuse(attempt, Path(folder) / str(index))
 
 
