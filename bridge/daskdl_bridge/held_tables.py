@@ -83,6 +83,11 @@ def _partitions(name: str, table: Any, options: SourceOptions) -> list[TablePart
 
 
 def _as_table(data: Any, name: str) -> Any:
+    # Arrow 18 crashes when it imports views of lists of its own.
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
     try:
         if _is_pandas(data):
             return pa.Table.from_pandas(data, preserve_index=False)

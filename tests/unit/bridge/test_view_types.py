@@ -109,9 +109,12 @@ def loaded(data, **options):
     return partition.load()
 
 
-@pytest.fixture(params=["memory", "parquet"])
+@pytest.fixture(params=["memory", "batch", "parquet"])
 def data(request, tmp_path):
-    return table_of_views() if request.param == "memory" else stored(tmp_path)
+    if request.param == "parquet":
+        return stored(tmp_path)
+    table = table_of_views()
+    return table if request.param == "memory" else table.to_batches()[0]
 
 
 def test_views_are_features(data):
