@@ -65,5 +65,15 @@ model.save(str(folder / "model"))
 expected = [row.probability for row in model.transform(frame).collect()]
 again = PipelineModel.load(str(folder / "model")).transform(frame)
 found["same"] = [row.probability for row in again.collect()] == expected
+
+found["overwritten"] = []
+for one in (classifier, model.stages[-1]):
+    place = folder / type(one).__name__
+    place.mkdir()
+    (place / "of before").touch()
+    one.write().overwrite().save(str(place))
+    one.write().overwrite().save(str(place))
+    is_same = type(one).load(str(place)).uid == one.uid
+    found["overwritten"].append(is_same and not (place / "of before").exists())
 sys.stdout.write(f"{json.dumps(found)}\n")
 spark.stop()

@@ -39,6 +39,7 @@ def test_a_program_without_a_guard_runs_on_connect(tmp_path):
     assert found["rows"] == 200
     assert found["right"] > 180
     assert found["same"]
+    assert found["overwritten"] == [True, True]
     *nulls, broken, broken_too = found["errors"]
     for kind, message, _ in nulls:
         assert kind == "DataError", message

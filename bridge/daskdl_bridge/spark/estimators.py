@@ -28,6 +28,7 @@ from daskdl.nn.early_stopping.score_calculators import (
 from daskdl.nn.loss_evaluations import tells_classes
 from daskdl.nn.network import Network
 from daskdl_bridge.spark.client import SharedClients
+from daskdl_bridge.spark.ml_writer import ParamsWriter
 from daskdl_bridge.spark.models import (
     ClassificationModel,
     RegressionModel,
@@ -69,6 +70,10 @@ class _NetworkEstimator(
     def setParams(self, **options: Any) -> "_NetworkEstimator":
         """Set Params by name."""
         return self._set(**options)  # type: ignore[no-any-return]
+
+    def write(self) -> ParamsWriter:
+        """Return a writer of the Params."""
+        return ParamsWriter(self)
 
     def _fit(self, dataset: Any) -> Any:
         label = self.getLabelCol()

@@ -11,13 +11,13 @@ from pyspark.ml.util import (
     DefaultParamsReadable,
     DefaultParamsReader,
     DefaultParamsWritable,
-    DefaultParamsWriter,
 )
 
 from daskdl.checks import some
 from daskdl.errors import OptionError
 from daskdl.formats.load import load
 from daskdl_bridge.spark.column_names import quoted
+from daskdl_bridge.spark.ml_writer import ParamsWriter
 from daskdl_bridge.spark.params import ModelParams
 from daskdl_bridge.spark.udf import saved_bytes, udf_of_bytes
 
@@ -28,7 +28,7 @@ _SCORED = "_daskdl_scored"
 _PIECE_BYTES = 64 << 20
 
 
-class _ModelWriter(DefaultParamsWriter):
+class _ModelWriter(ParamsWriter):
     """Writes the network beside the metadata, by Spark, wherever the path leads."""
 
     def saveImpl(self, path: str) -> None:
