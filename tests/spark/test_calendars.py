@@ -5,8 +5,10 @@ import glob
 import numpy as np
 import pytest
 
+import daskdl
 from daskdl.data.sinks import open_sink
 from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import DataError
 from daskdl_bridge.source import PathSources
 
 ZONES = [
@@ -16,6 +18,9 @@ ZONES = [
     "Asia/Kolkata",
     "Africa/Casablanca",
     "+05:30",
+]
+REBASE_MODES = [
+    f"spark.sql.parquet.{one}RebaseModeInWrite" for one in ("datetime", "int96")
 ]
 FIRST, LAST = (
     np.datetime64(f"{y}-01-02", "us").astype("int64") for y in ("0001", "2100")
@@ -111,3 +116,41 @@ def test_written_keys_are_the_dates_and_intervals_that_spark_stored(
         found = reader.format(output_format).load(f"{tmp_path}/{column}")
         assert found.exceptAll(theirs.select(column)).count() == 0
         assert found.where("key is not null").count() == N_ROWS
+
+
+@pytest.fixture
+def old(frame):
+    """Days and instants of before 1582, of before 1900, and of later."""
+    return frame.selectExpr("f", "day", "timestamp_micros(us) at")
+
+
+@pytest.mark.parametrize("stored", ["TIMESTAMP_MICROS", "INT96"])
+def test_an_export_writes_old_dates_as_they_are(
+    spark, old, tmp_path, configured, stored
+):
+    configured(spark__sql__parquet__outputTimestampType=stored)
+    before = {name: spark.conf.get(name) for name in REBASE_MODES}
+    with daskdl.spark.export(old, str(tmp_path)) as export:
+        assert spark.read.parquet(export.url).exceptAll(old).count() == 0
+        folder = export.url.removeprefix("file://")
+        _, days = keys_of(folder, "day")
+        assert days.astype("M8[D]").astype(str).tolist() == days_of_spark(old)
+        _, instants = keys_of(folder, "at")
+        rows = old.orderBy("f").selectExpr("unix_micros(at) us").collect()
+        found = instants.astype("M8[us]").astype("int64").tolist()
+        assert found == [row["us"] for row in rows]
+    assert {name: spark.conf.get(name) for name in REBASE_MODES} == before
+    context = spark.sparkContext
+    assert [context.getLocalProperty(name) for name in REBASE_MODES] == [None, None]
+
+
+def test_a_session_that_refuses_old_dates_says_what_to_set(old, tmp_path, configured):
+    configured(spark__sql__parquet__datetimeRebaseModeInWrite="EXCEPTION")
+    with pytest.raises(
+        DataError, match=r"^export: dates must be of 15 October 1582 .* earlier ones"
+    ) as caught:
+        daskdl.spark.export(old, str(tmp_path))
+    assert all(
+        f'conf.set("{name}", "CORRECTED")' in str(caught.value) for name in REBASE_MODES
+    )
+    assert not list(tmp_path.glob("daskdl-export-*/*"))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from daskdl import errors
 from daskdl.errors import DaskdlError, DataError
 from daskdl_bridge.element_blocks import RefusedElementError
+from daskdl_bridge.spark.old_dates import refused_old_dates
 
 __all__ = ["telling_executor_errors"]
 
@@ -41,7 +42,7 @@ def telling_executor_errors(who: str) -> Iterator[None]:
         raise
     except Exception as error:
         text = str(error)
-        refused = _refused(text)
+        refused = _refused(text) or refused_old_dates(who, text)
         if refused is not None:
             raise refused from error
         if _TRACEBACK in text and hasattr(error, "add_note"):

@@ -23,6 +23,7 @@ from daskdl_bridge.spark.column_names import quoted
 from daskdl_bridge.spark.directory import export_directory
 from daskdl_bridge.spark.executor_errors import telling_executor_errors
 from daskdl_bridge.spark.kinds import is_frame, is_rdd
+from daskdl_bridge.spark.old_dates import writing_old_dates
 from daskdl_bridge.spark.rdd_kinds import Form, blocks_of, kind_of_rdd
 from daskdl_bridge.spark.running_clusters import check_slots
 from daskdl_bridge.spark.session import session_of
@@ -157,7 +158,7 @@ def export(
     done = Export(url, f"{name} in {url}", form, options, keys)  # type: ignore[arg-type]
     try:
         how = {} if form == "columns" else _BLOCK_OPTIONS
-        with telling_executor_errors("export"):
+        with telling_executor_errors("export"), writing_old_dates(session):
             frame.write.options(**how).parquet(url)
     except BaseException:
         done.delete_temp_files()

@@ -73,3 +73,13 @@ def test_an_error_of_this_process_stays_as_it_is():
         telling_executor_errors("export"),
     ):
         raise DataError("here.")
+
+
+def test_dates_that_spark_3_does_not_write_are_told_with_what_to_set():
+    text = "SparkUpgradeException: [INCONSISTENT.WRITE_ANCIENT_DATETIME] You may get"
+    expected = r'^export: dates must be .*datetimeRebaseModeInWrite", "CORRECTED"\)'
+    with (
+        pytest.raises(DataError, match=expected),
+        telling_executor_errors("export"),
+    ):
+        raise PythonException(_JAVA.format(text))
