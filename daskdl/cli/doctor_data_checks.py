@@ -74,7 +74,11 @@ def _first_part(path: str, options: SourceOptions) -> Finding:
     try:
         source = open_source(path, options)
         first = next((part for part in source.partitions if part.rows != 0), None)
-        told = "no partition has rows" if first is None else _read(first)
+        told = (
+            "no partition has rows"
+            if first is None
+            else _read(first, kept=options.handle_invalid == "keep")
+        )
     except (ColumnError, OptionError) as error:
         return Finding(
             *(what, str(error)),
@@ -86,8 +90,15 @@ def _first_part(path: str, options: SourceOptions) -> Finding:
     return Finding(what, told, is_ok=first is not None, to_do="write some")
 
 
-def _read(partition: Partition) -> str:
+def _read(partition: Partition, *, kept: bool) -> str:
     facts = scan_partition(partition, statistics=False)
-    shapes = [f"features {shape}" for shape in facts.features]
-    shapes += [f"labels {shape}" for shape in facts.labels]
-    return f"{facts.rows:,} rows, {', '.join(shapes)}; all of them can be used"
+    rows = facts.rows + facts.skipped
+    texts = [f"{rows:,} rows"]
+    if facts.skipped:
+        done = "kept without a prediction" if kept else "skipped"
+        texts += [f"{facts.skipped:,} of them {done}"]
+    texts += [f"features {shape}" for shape in facts.features]
+    texts += [f"labels {shape}" for shape in facts.labels]
+    which = "those that are left" if facts.skipped else "all of them"
+    use = f"{which} can be used" if facts.rows else "none can be used"
+    return f"{', '.join(texts)}; {use}"

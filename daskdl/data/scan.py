@@ -53,7 +53,7 @@ class PartitionFacts:
     blocks : tuple of BlockSize
         Those in which the examples are loaded.
     skipped : int
-        How many rows were left out, since they could not become examples.
+        How many rows could not become examples, and were left out or kept as such.
     """
 
     name: str
@@ -109,6 +109,8 @@ def scan_partition(
     for rows in partition.load_rows():
         loaded = rows.examples
         skipped += rows.skipped
+        if rows.is_valid is not None:
+            skipped += int(np.count_nonzero(~rows.is_valid))
         if keep is not None:
             keep(loaded)
         # Drawn from here only to be checked: it is training that data are scanned for.

@@ -4,6 +4,8 @@ import json
 import os
 import stat
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from daskdl.cli import doctor_checks
@@ -47,6 +49,23 @@ def test_a_bad_row_is_found(train):
     (_, first) = check_data(f"{train}/more.csv", {"features": ("a", "b")}, None)
     assert first.is_failure
     assert "'x'" in first.found
+
+
+@pytest.mark.parametrize(
+    ("given", "done"),
+    [
+        ({"label": ("y",), "handle_invalid": "skip"}, "skipped"),
+        ({"handle_invalid": "keep"}, "kept without a prediction"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_counted(tmp_path, given, done):
+    rows = [{"x": None if i % 2 else float(i), "y": 0} for i in range(8)]
+    path = str(tmp_path / "rows.parquet")
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    _, first = check_data(path, {"features": ("x",), **given}, None)
+    assert first.is_ok
+    assert first.found.startswith(f"8 rows, 4 of them {done}, features (1,)")
+    assert first.found.endswith("; those that are left can be used")
 
 
 def test_what_is_not_there_is_an_error(tmp_path):
