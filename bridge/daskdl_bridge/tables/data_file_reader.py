@@ -1,7 +1,7 @@
 """Columns of a data file as the table has them: names, types, without deleted rows."""
 
-from collections.abc import Generator, Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import ColumnError
+from daskdl.errors import ColumnError, SourceNotFoundError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.table_reader import TableReader
 from daskdl_bridge.tables.deleted_rows import DeletedRows
@@ -48,7 +48,10 @@ class DataFileReader(TableReader):
         has_rows = is_deleted is not None and not is_deleted.all()
         stored = [self.stored[name] for name in columns]
         done = 0
-        with closing(self.file_reader.read_blocks(part, stored, options)) as blocks:
+        with (
+            _telling_removed(part.url),
+            closing(self.file_reader.read_blocks(part, stored, options)) as blocks,
+        ):
             for table in blocks:
                 stop = done + table.num_rows
                 block = _Block(
@@ -61,6 +64,19 @@ class DataFileReader(TableReader):
                 if block.num_rows or not has_rows:
                     yield block
                 done = stop
+
+
+@contextmanager
+def _telling_removed(url: str) -> Iterator[None]:
+    """Say what removes a data file that was there when the table was opened."""
+    try:
+        yield
+    except SourceNotFoundError as error:
+        raise SourceNotFoundError(
+            f"{url}: must stay while the table's snapshot is read, it is gone, as "
+            "VACUUM or expire_snapshots leaves it. Have them keep files for longer "
+            "than the work takes, and start again."
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -403,5 +403,18 @@ def test_texts_and_bytes_are_read_of_a_table_that_delta_rs_changed(tmp_path, col
     assert partition.load().num_examples == 1
 
 
+def test_a_file_that_is_vacuumed_after_opening_is_told_of_vacuum(tmp_path):
+    path = str(tmp_path / "table")
+    deltalake.write_deltalake(path, pa.table({"id": [1.0]}))
+    (partition,) = open_path(path, **PREDICT).partitions
+    deltalake.write_deltalake(path, pa.table({"id": [2.0]}), mode="overwrite")
+    deltalake.DeltaTable(path).vacuum(
+        retention_hours=0, enforce_retention_duration=False, dry_run=False
+    )
+    expected = r"part-.*\.parquet: must stay .* it is gone, as VACUUM"
+    with pytest.raises(SourceNotFoundError, match=expected):
+        partition.load()
+
+
 def test_ranges_of_versions():
     assert delta_vacuum._ranges([0, 2, 3, 4, 8, 9]) == "0, 2 to 4, 8 to 9"
