@@ -24,6 +24,7 @@ def test_a_spark_that_is_well_is_ok_and_lives_on(findings, spark):
     found = findings()
     assert {one.level for one in found.values()} == {"ok"}
     assert spark.version in found["Spark"].found
+    assert found["clocks of the executors"].found.startswith("this machine's own")
     assert spark.range(3).count() == 3
 
 

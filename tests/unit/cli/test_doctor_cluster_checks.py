@@ -34,6 +34,12 @@ def test_a_clock_that_is_ahead_is_told_by_how_much():
     assert "'w by 300 s'" in found.found
 
 
+def test_clocks_that_were_read_slowly_are_not_called_right():
+    found = clocks_apart("clocks", {"w": 105.0}, 100.0, 113.9)
+    assert found.level == "warning"
+    assert found.found == "cannot be told more closely than 14.9 s: answers took 13.9 s"
+
+
 @pytest.fixture
 def closed_port():
     with socket.socket() as taken:
