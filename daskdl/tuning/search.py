@@ -5,7 +5,8 @@ import copy
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -21,9 +22,11 @@ from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import (
     ClusterError,
+    DataError,
     DivergedError,
     MissingExtraError,
     OptionError,
+    ShapeError,
     SourceNotFoundError,
 )
 from daskdl.formats.load import load
@@ -247,7 +250,10 @@ class RandomSearch:
             directory=self._directory,
         )
         needed = self._workers_per_trial if workers is None else workers
-        with enough_workers(self._client, needed, resources, start_timeout_s):
+        with (
+            self._nothing_half_done(),
+            enough_workers(self._client, needed, resources, start_timeout_s),
+        ):
             self._climb(
                 Rung(
                     shared,
@@ -299,6 +305,16 @@ class RandomSearch:
             # What went on and what did not is found again from the scores.
             if not trial.is_lost:
                 trial.state = TrialState.WAITING
+
+    @contextmanager
+    def _nothing_half_done(self) -> Iterator[None]:
+        """Leave the directory free if an error comes before any trial was trained."""
+        try:
+            yield
+        except (DataError, OptionError, ShapeError):
+            if not any(one.examples or one.lost_examples for one in self.trials):
+                self._directory.give_up()
+            raise
 
     def _climb(self, rung: Rung) -> None:
         entered = list(self.trials)

@@ -4,11 +4,13 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from daskdl.data.files import make_folder
 from daskdl.data.filesystems import filesystem
+from daskdl.data.retries import BROKEN
 from daskdl.data.store import info_of, remove
 from daskdl.data.texts import read_text, write_text
 from daskdl.errors import (
@@ -110,6 +112,12 @@ class SearchDirectory:
         if data := kept.get("data"):
             data["partitions"] = tuple(map(tuple, data["partitions"]))
             self._data = DataFingerprint(**data)
+
+    def give_up(self) -> None:
+        """Let go of the directory: another search may take it."""
+        fs, path = filesystem(self._file)
+        with suppress(*BROKEN):
+            remove(fs, path)
 
     def check_data(self, data: DataFingerprint) -> None:
         """Refuse other data than those that the first trial was trained with.

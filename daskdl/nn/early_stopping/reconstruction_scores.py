@@ -88,8 +88,9 @@ class ProbabilityTally(Tally):
         self.examples = 0
 
     def add(self, network: "Network[Any]", batch: Batch) -> None:
-        """Count a minibatch."""
+        """Count a minibatch, unless it has no probability, as in training."""
         layer = network.pretraining.layer(type(network).__name__, self._layer)
+        layer.check_restorable([batch])
         logarithms = layer.log_probabilities(batch, self._num_samples).astype(float)
         each = logarithms if self._is_logarithmic else np.exp(logarithms)
         self.total += float(each.sum())
@@ -114,6 +115,8 @@ class _OfALayer:
     """
 
     _kind: type[AutoEncoder | VariationalAutoencoder]
+    # Whether what the layer cannot restore has no score.
+    _needs_restorable = False
 
     def __init__(
         self, data: Any, *, layer: int | str | None = None, **how: Any
@@ -141,7 +144,14 @@ class _OfALayer:
         """Refuse data that do not fit the network; labels are not looked at."""
         network = fit.network
         layer = network.pretraining.layer(type(self).__name__, self._name(network))
-        check_evaluated(name, fit, self._data, trained=layer, **self._how)
+        check_evaluated(
+            name,
+            fit,
+            self._data,
+            trained=layer,
+            restorable=self._needs_restorable,
+            **self._how,
+        )
 
     def _name(self, network: "Network[Any]") -> str:
         """Return the name of the layer, which is held against its kind."""
@@ -264,6 +274,7 @@ class VAEReconProbScoreCalculator(_OfALayer, ScoreCalculator):
     """
 
     _kind = VariationalAutoencoder
+    _needs_restorable = True
     minimize_score = False
 
     def __init__(

@@ -25,6 +25,7 @@ from daskdl.nn.fitting.preparation import check_scanned, given_options, options_
 from daskdl.nn.fitting.trained import Trained, network_of
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 from daskdl.nn.passes import is_in_memory
+from daskdl.nn.pretraining import LayerPretraining
 
 __all__ = ["check_evaluated"]
 
@@ -33,7 +34,13 @@ _OF_CLUSTERS = ("eval_num_workers", "resources", "start_timeout_s", "workers")
 
 
 def check_evaluated(
-    name: str, fit: Fit, data: Any, *, trained: "Trained | None" = None, **how: Any
+    name: str,
+    fit: Fit,
+    data: Any,
+    *,
+    trained: "Trained | None" = None,
+    restorable: bool = False,
+    **how: Any,
 ) -> None:
     """Refuse data that the network of a fit cannot be evaluated on.
 
@@ -47,19 +54,32 @@ def check_evaluated(
     data, **how
         As ``evaluate`` takes them. Iterators, collections of Dask, and DataFrames and
         RDDs of Spark are not looked at: that could be done only once, or would take a
-        cluster.
+        cluster. An iterator is refused where there are several epochs.
     trained : LayerPretraining, optional
         If a layer is evaluated: then no labels are needed.
+    restorable : bool
+        Refuse arrays and DataSets that the layer cannot restore, as its training does.
 
     Raises
     ------
     DataError, ShapeError, OptionError
         As ``fit`` says it of such data.
     """
+    if isinstance(data, Iterator) and fit.epochs > 1:
+        raise OptionError(
+            f"{name}: data must be there in each of {fit.epochs} epochs, got "
+            f"{type(data).__name__}, which yields once. Give a list."
+        )
     given = {key: value for key, value in how.items() if key not in _OF_CLUSTERS}
     on_cluster = fit.master is not None
     try:
-        _check(trained or fit.network, data, on_cluster=on_cluster, **given)
+        _check(
+            trained or fit.network,
+            data,
+            on_cluster=on_cluster,
+            restorable=restorable,
+            **given,
+        )
     except (DataError, OptionError, ShapeError) as error:
         raise type(error)(f"{name}: {error}") from error
 
@@ -69,6 +89,7 @@ def _check(
     data: Any,
     *,
     on_cluster: bool,
+    restorable: bool,
     batch_size: int | None = None,
     normalizer: NormalizerChoice = "own",
     options: SourceOptions | None = None,
@@ -90,6 +111,11 @@ def _check(
     elif not isinstance(data, Iterator):
         check = partial(check_batch, trained, trained.partition_check(used), who)
         _check_given(who, trained, data, batch_size, check)
+        # What an open normalizer will make of the data, nobody knows yet.
+        is_settled = used is not None or network.normalizer is None
+        if restorable and is_settled and isinstance(trained, LayerPretraining):
+            with network.normalizing(normalizer):
+                trained.check_restorable(_at_hand(who, data, batch_size))
 
 
 def _is_at_hand(data: Any) -> bool:
@@ -112,6 +138,10 @@ def _check_given(
         check(batch)
     for batch in minibatches(who, data, batch_size):
         _check_not_empty(who, batch)
+
+
+def _at_hand(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
+    return minibatches(who, data, batch_size) if is_in_memory(data) else iter(())
 
 
 def _check_not_empty(who: str, batch: Batch) -> None:

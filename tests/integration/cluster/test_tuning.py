@@ -238,6 +238,17 @@ def test_bad_data_end_the_search_at_once(searching, data):
         search.fit(dl.DataSet(data[0].features[:, 1:], data[0].labels), **HOW)
 
 
+def test_a_search_that_was_refused_leaves_its_directory_free(searching, data, blobs):
+    bad = blobs(HELD_BACK, seed=1)
+    bad.features[7, 2] = np.nan
+    search = searching(n_trials=2, epochs=1, score=dl.DataSetLossCalculator(bad))
+    with pytest.raises(dl.DataError, match="got nan in row 7"):
+        search.fit(data[0], **HOW)
+    again = searching(n_trials=2, epochs=1, directory=search._directory.url)
+    again.fit(data[0], **HOW)
+    assert len(told(again)) == 2
+
+
 def test_workers_that_do_not_come_end_the_search(searching, data):
     search = searching(workers_per_trial=3)
     with pytest.raises(ClusterError, match="must have at least 3 workers"):

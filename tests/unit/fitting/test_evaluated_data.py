@@ -191,3 +191,39 @@ def test_reconstructions_need_no_labels(rng, data):
     wrong = stopping(data.features[:, :4])
     with pytest.raises(ShapeError, match=r"^validation: .*got \(40, 4\)"):
         network.pretrain(data, batch_size=10, listeners=wrong)
+
+
+def test_what_yields_once_is_refused_where_it_is_read_in_several_epochs(network, data):
+    listener = dl.EarlyStopping(iter([data]))
+    with pytest.raises(OptionError, match=r"each of 2 epochs, got list_iterator"):
+        network.fit(data, epochs=2, batch_size=10, listeners=listener)
+    assert network.iteration_count == 0
+    network.fit(data, batch_size=10, listeners=dl.EarlyStopping(iter([data])))
+
+
+@pytest.mark.parametrize("as_files", [False, True])
+def test_what_a_layer_cannot_restore_has_no_probability(rng, tmp_path, as_files):
+    rows = rng.random((ROWS, 4), dtype=np.float32)
+    network = dl.MultiLayerNetwork(
+        dl.MultiLayerConfiguration(
+            input=dl.FeedForward(size=4),
+            layers=[
+                dl.VariationalAutoencoder(
+                    n_out=2, reconstruction_distribution="bernoulli"
+                ),
+                dl.Output(n_out=2),
+            ],
+        )
+    )
+    bad = rows.copy()
+    bad[7, 1] = 1000
+    data = bad
+    if as_files:
+        data = str(tmp_path / "bad.csv")
+        np.savetxt(data, bad, delimiter=",", header="a,b,c,d", comments="")
+    how = {"features": ["a", "b", "c", "d"], "header": True} if as_files else {}
+    listener = dl.EarlyStopping(dl.VAEReconProbScoreCalculator(data, **how))
+    with pytest.raises(DataError, match=r"from 0 to 1, got 1000\.0 in row 7"):
+        network.pretrain(rows, epochs=2, batch_size=10, listeners=listener)
+    if not as_files:
+        assert network.iteration_count == 0
