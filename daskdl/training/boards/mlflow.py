@@ -112,6 +112,8 @@ class MLflowListener(Listener):
         for name, value in names.items():
             if value is not None:
                 check_type(who, name, value, str)
+            if value == "":
+                raise OptionError(f"{who}: {name} must not be empty. Leave it out.")
         if run_id is not None and (experiment, run_name) != (None, None):
             raise OptionError(
                 f"{who}: experiment and run_name must be left out with run_id, got "

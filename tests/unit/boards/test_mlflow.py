@@ -414,3 +414,9 @@ def of_ours(caplog):
         for record in caplog.records
         if record.name.startswith("daskdl") and record.levelno >= logging.WARNING
     ]
+
+
+@pytest.mark.parametrize("name", ["experiment", "run_name", "run_id"])
+def test_empty_names_are_refused(name):
+    with pytest.raises(OptionError, match=f"{name} must not be empty"):
+        dl.MLflowListener("http://127.0.0.1:1", **{name: ""})
