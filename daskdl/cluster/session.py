@@ -125,6 +125,7 @@ def run_member(
         staleness=asdict(exchange.staleness),
         **member.spans.values(with_latest=True),
     )
+    member.let_go()
     return result
 
 
@@ -298,6 +299,16 @@ class Member:
             peak_bytes=peak_bytes(),
             loads=self._reader.loads,
         )
+
+    def let_go(self) -> None:
+        """Refer to nothing any more, and nothing to vectors and data through us.
+
+        Exchange, mailbox and member refer to one another: all that they hold would stay
+        until Python looks for such rings, which may take it twenty fits.
+        """
+        self._mailbox.network = self._mailbox.exchange = None
+        vars(self._exchange).clear()
+        vars(self).clear()
 
     def _compare_scores(self) -> None:
         # Of a layer's pretraining nobody tells the score of what is returned.

@@ -1,5 +1,7 @@
 """A fit is the same in one process and on a cluster: data, listeners, what is told."""
 
+import gc
+
 import dask.array as da
 import numpy as np
 import pyarrow as pa
@@ -9,6 +11,7 @@ from distributed import Client, LocalCluster
 import daskdl as dl
 from daskdl.errors import OptionError
 from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
+from daskdl.nn.network import Network
 
 COLUMNS = {"features": [f"f{i}" for i in range(4)], "label": "label"}
 HOW = {"epochs": 2, "batch_size": 10}
@@ -197,3 +200,24 @@ def test_residuals_of_two_workers_are_measured_for_each_encoded_message(data):
         assert iterations == sorted(set(iterations))
         assert set(iterations) <= set(range(2, 17))
         assert len(iterations) > 8
+
+
+def kept_networks():
+    """Return how many networks a process has, rings of references included."""
+    return sum(isinstance(one, Network) for one in gc.get_objects())
+
+
+@pytest.mark.parametrize(
+    "master", [dl.SharedTrainingMaster(), dl.ParameterAveragingTrainingMaster()]
+)
+def test_workers_let_go_of_a_network_without_being_cleaned_up(cluster_of, data, master):
+    """Its vectors would stay until Python looks for rings: twenty fits, or more."""
+    client = cluster_of(2)
+    front = dl.DaskMultiLayer(client, CONF, master)
+    front.fit(data, **HOW)
+    client.run(gc.collect)
+    client.run(gc.disable)
+    before = client.run(kept_networks)
+    for _ in range(3):
+        front.fit(data, **HOW)
+    assert client.run(kept_networks) == before
