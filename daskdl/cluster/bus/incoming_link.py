@@ -57,17 +57,13 @@ class IncomingLink:
             ring = self._ring
             if ring is None or (number := ring.next_number()) is None:
                 return
-            batch: list[NumberedParcel] = []
-            due = self._last + 1
             # A later one waits for a large one, which comes over the connection.
-            while number is not None and number <= due:
+            while number is not None and number <= self._last + 1:
                 if self._inbox.is_full and not also_when_full:
                     break
-                batch.append(ring.take())
-                due = max(due, number + 1)
+                # One by one: the inbox fills while its writer goes on.
+                self._deliver([ring.take()])
                 number = ring.next_number()
-            if batch:
-                self._deliver(batch)
             ring.delivered = self._last
 
     async def serve(self, comm: Any, ring_path: str | None) -> None:
