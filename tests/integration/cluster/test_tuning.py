@@ -157,8 +157,8 @@ def test_a_trial_whose_worker_dies_is_tried_again(
     assert told(search) == told(whole)
     failures = [cause for one in search.trials for cause in one.failures]
     assert failures
-    # It may not have begun: then no worker could start.
-    assert all(re.match("Session: .* worker must", cause) for cause in failures)
+    # It may not have begun, then no worker could start; or was about to return.
+    assert all(re.match("Session: .* must", cause) for cause in failures)
     lost = sum(one.lost_examples for one in search.trials)
     assert search.examples == whole.examples + lost
 
