@@ -12,14 +12,19 @@ HOW = {"batch_size": 16, "epochs": 3, "shuffle": True}
 ACTIVITIES = "daskdl_activity_seconds_total"
 
 
+def port_of(dask_worker):
+    # What the client knows of workers lacks one now and then while it is renewed.
+    return dask_worker.service_ports["dashboard"]
+
+
 def scrape(client):
     """Return the samples of all workers, by address, name and labels."""
     parser = pytest.importorskip(
         "prometheus_client.parser", reason="needs daskdl[prometheus]"
     )
     found = {}
-    for address, worker in client.scheduler_info(n_workers=-1)["workers"].items():
-        url = f"http://127.0.0.1:{worker['services']['dashboard']}/metrics"
+    for address, port in client.run(port_of).items():
+        url = f"http://127.0.0.1:{port}/metrics"
         with urllib.request.urlopen(url, timeout=30) as answer:
             text = answer.read().decode()
         found[address] = {
