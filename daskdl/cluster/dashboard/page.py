@@ -4,12 +4,12 @@ It needs no script and nothing else from anywhere: the browser loads it again.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape
 
 from daskdl.cluster.dashboard.kept_fits import EndedFit, KeptFits, RunningFit
 from daskdl.cluster.stats.charts import Chart, Marker, line_chart
-from daskdl.cluster.stats.style import STYLE
+from daskdl.cluster.stats.html import html_facts, html_page, html_section, html_table
 from daskdl.cluster.stats.timeline_chart import timeline
 from daskdl.nn.fitting.events import WorkerLost
 
@@ -36,34 +36,24 @@ def draw_fits(fits: KeptFits, *, again_s: float, has_dashboard: bool) -> str:
     ended = _ended(fits.ended) if fits.ended else ""
     back = '<p><a href="status">Dask\'s dashboard</a></p>' if has_dashboard else ""
     refresh = f'<meta http-equiv="refresh" content="{again_s:.0f}">\n'
-    return _page("Fits on this cluster", "".join([back, *running, ended]), refresh)
+    return html_page("Fits on this cluster", "".join([back, *running, ended]), refresh)
 
 
 def draw_ended(fit: RunningFit, how: str, took_s: float) -> str:
     """Return the page of one fit that has ended."""
     back = '<p><a href="../daskdl">All fits</a></p>'
     facts = {"took": _duration(took_s), "ended": how}
-    return _page(f"Fit {fit.number}", back + _body(fit, facts))
-
-
-def _page(title: str, body: str, head: str = "") -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"{head}<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n<h1>{escape(title)}</h1>\n{body}</main>\n</body>\n</html>\n"
-    )
+    return html_page(f"Fit {fit.number}", back + _body(fit, facts))
 
 
 def _running(fit: RunningFit, took_s: float) -> str:
     body = _body(fit, {"took so far": _duration(took_s)})
-    return f"<section><h2>Fit {fit.number}</h2>{body}</section>\n"
+    return html_section(f"Fit {fit.number}", body)
 
 
 def _body(fit: RunningFit, facts: Mapping[str, str]) -> str:
     report = fit.report
-    parts = [f"<p>{escape(fit.title)}</p>", _facts({**facts, **_state(fit)})]
+    parts = [f"<p>{escape(fit.title)}</p>", html_facts({**facts, **_state(fit)})]
     if report.progress or report.epochs:
         parts.append("<h3>Score</h3>" + line_chart(_score_chart(fit)))
     if report.timeline.lanes:
@@ -118,7 +108,7 @@ def _changes(fit: RunningFit) -> str:
         else:
             workers = ", ".join(event.workers)
             rows.append((workers, "joined", "", at, str(event.epoch)))
-    return _table(("worker", "", "why", "at", "epoch"), rows)
+    return html_table(("worker", "", "why", "at", "epoch"), rows)
 
 
 def _ended(fits: Iterable[EndedFit]) -> str:
@@ -132,26 +122,6 @@ def _ended(fits: Iterable[EndedFit]) -> str:
     return (
         '<section><h2>The last fits</h2><div class="scroll"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>\n"
-    )
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    items = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in facts.items()
-    )
-    return f'<dl class="facts">{items}</dl>'
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{top}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
     )
 
 

@@ -3,10 +3,9 @@
 A pure function of what was measured; colours follow the reader's light or dark setting.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from daskdl.cluster.stats.evaluation_charts import (
     roc_figure,
     strength,
 )
-from daskdl.cluster.stats.style import STYLE
+from daskdl.cluster.stats.html import html_facts, html_page, html_section, html_table
 from daskdl.cluster.stats.timeline_chart import timeline
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.roc import ROC
@@ -101,26 +100,19 @@ def render_report(
         HTML; refers to no other file or address.
     """
     sections = [
-        _section("", _facts(summary)),
-        _section("Score", line_chart(_score_chart(report))),
-        _section("Throughput", line_chart(_throughput_chart(report))),
-        _section("Timeline", timeline(report)) if report.timeline.lanes else "",
-        _section("Evaluation", _evaluation(evaluation)) if evaluation else "",
-        _section("Epochs", _epochs(report)),
-        _section("Workers", _workers(report)),
-        _section("Residuals", _residuals(report)) if report.residuals else "",
-        _section("Network", _text(network)) if network else "",
-        _section("Job", _text(job)) if job else "",
-        _section("Versions", _facts(versions)) if versions else "",
+        html_section("", html_facts(summary)),
+        html_section("Score", line_chart(_score_chart(report))),
+        html_section("Throughput", line_chart(_throughput_chart(report))),
+        html_section("Timeline", timeline(report)) if report.timeline.lanes else "",
+        html_section("Evaluation", _evaluation(evaluation)) if evaluation else "",
+        html_section("Epochs", _epochs(report)),
+        html_section("Workers", _workers(report)),
+        html_section("Residuals", _residuals(report)) if report.residuals else "",
+        html_section("Network", _text(network)) if network else "",
+        html_section("Job", _text(job)) if job else "",
+        html_section("Versions", html_facts(versions)) if versions else "",
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n<h1>{escape(title)}</h1>\n"
-        f"{''.join(sections)}</main>\n</body>\n</html>\n"
-    )
+    return html_page(title, "".join(sections))
 
 
 def _score_chart(report: FitReport) -> Chart:
@@ -171,7 +163,7 @@ def _evaluation(evaluation: EvaluationSummary) -> str:
     }
     matrix = _confusion(evaluation) if len(evaluation.confusion) else ""
     figures = curves(evaluation)
-    return f"<p>on {escape(evaluation.name)}</p>{_facts(facts)}{figures}{matrix}"
+    return f"<p>on {escape(evaluation.name)}</p>{html_facts(facts)}{figures}{matrix}"
 
 
 def curves(evaluation: EvaluationSummary) -> str:
@@ -236,7 +228,7 @@ def _worst_confusions(counts: Sequence[Sequence[int]], labels: Sequence[str]) ->
         ),
         reverse=True,
     )[:_MOST_CONFUSIONS]
-    return "<h3>Most frequent confusions</h3>" + _table(
+    return "<h3>Most frequent confusions</h3>" + html_table(
         ("actual", "predicted", "examples"),
         ((labels[actual], labels[other], f"{n:,}") for n, actual, other in worst),
     )
@@ -248,7 +240,7 @@ def _epochs(report: FitReport) -> str:
         for e in report.failed_checkpoints
     )
     names = list(dict.fromkeys(name for e in report.epochs for name in e.values))
-    return failed + _table(
+    return failed + html_table(
         ("epoch", "examples", "score", *names, "seconds", "examples/s", "workers"),
         (
             (
@@ -267,7 +259,7 @@ def _epochs(report: FitReport) -> str:
 
 def _workers(report: FitReport) -> str:
     missing = report.missing_workers
-    table = _table(
+    table = html_table(
         ("worker", "at the end"),
         (
             (name, "lost" if name in missing else "there")
@@ -279,7 +271,7 @@ def _workers(report: FitReport) -> str:
         for e in report.left_out
     )
     if report.worker_events:
-        table += "<h3>Lost and joined workers</h3>" + _table(
+        table += "<h3>Lost and joined workers</h3>" + html_table(
             ("worker", "", "why", "at", "epoch", "dealt again", "may count twice"),
             map(_worker_row, report.worker_events),
         )
@@ -308,7 +300,7 @@ def _worker_row(event: WorkerLost | WorkersJoined | WorkersRejoined) -> Sequence
 def _residuals(report: FitReport) -> str:
     last = {event.worker: event for event in report.residuals}
     names = [f"{name} %" for name in report.residuals[0].percentiles]
-    return "<p>Magnitudes before each worker's last encoded message.</p>" + _table(
+    return "<p>Magnitudes before each worker's last encoded message.</p>" + html_table(
         ("worker", "iteration", "threshold", "reach it", "mean", *names, "largest"),
         (
             (
@@ -320,31 +312,6 @@ def _residuals(report: FitReport) -> str:
             )
             for e in last.values()
         ),
-    )
-
-
-def _section(heading: str, body: str) -> str:
-    head = f"<h2>{escape(heading)}</h2>" if heading else ""
-    return f"<section>{head}{body}</section>\n"
-
-
-def _facts(facts: Mapping[str, Any]) -> str:
-    items = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(str(value))}</dd></div>"
-        for name, value in facts.items()
-    )
-    return f'<dl class="facts">{items}</dl>'
-
-
-def _table(head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{top}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
     )
 
 
