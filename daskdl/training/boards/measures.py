@@ -18,9 +18,11 @@ class Measures:
     ----------
     fit : Fit
         As it begins.
+    every : int
+        In how many iterations those of an iteration are wanted once.
     """
 
-    def __init__(self, fit: Fit) -> None:
+    def __init__(self, fit: Fit, every: int) -> None:
         network = fit.network
         self._rates = _learning_rates(network)
         self._counts = (network.iteration_count, network.epoch_count)
@@ -28,20 +30,32 @@ class Measures:
         # A run that goes on within an epoch counts from there.
         self._epoch, self._seen = fit.position.epoch + 1, fit.examples
         self._examples, self._since_s = 0, time.monotonic()
+        self._every, self._next = every, fit.iteration + every
 
-    def count(self, fit: Fit) -> None:
+    def take(self, fit: Fit) -> dict[str, float]:
+        """Count an iteration, and return the numbers of this moment if it is time.
+
+        Returns
+        -------
+        dict of str to float
+            Score, examples a second since the last ones, learning rates and epoch;
+            empty where it is not. Rates are those of the update that comes next; of
+            several parameters by their names, if they differ.
+        """
+        self._count(fit)
+        if fit.iteration < self._next:
+            return {}
+        self._next = (fit.iteration // self._every + 1) * self._every
+        return {**self._of_iteration(fit), "epoch": fit.epoch}
+
+    def _count(self, fit: Fit) -> None:
         """Count the examples of an iteration; on a cluster, of those since."""
         if fit.epoch != self._epoch:
             self._epoch, self._seen = fit.epoch, 0
         self._examples += fit.examples - self._seen
         self._seen = fit.examples
 
-    def of_iteration(self, fit: Fit) -> dict[str, float]:
-        """Return score, examples a second since the last call, and learning rates.
-
-        Rates are those of the update that comes next; of several parameters by their
-        names, if they differ.
-        """
+    def _of_iteration(self, fit: Fit) -> dict[str, float]:
         values = {"score": fit.score, **self._learning_rates_at(fit)}
         now_s = time.monotonic()
         if now_s > self._since_s:

@@ -137,7 +137,6 @@ class MLflowListener(Listener):
         # Steps that earlier fits of this listener told, and the last of all.
         self._base = self._step = 0
         self._key: str | None = None
-        self._next = 0
         self._of_cluster: dict[str, float] = {}
 
     @property
@@ -151,19 +150,15 @@ class MLflowListener(Listener):
             self._base = self._step
         self._run = MLflowRun(self._place, self._key)
         self._key = self._run.key
-        self._measures = Measures(fit)
+        self._measures = Measures(fit, self._every)
         self._step = self._base + fit.iteration
-        self._next = fit.iteration + self._every
         self._sender = Sender(type(self).__name__, self._run, hyperparameters(fit))
 
     def iteration_done(self, fit: Fit) -> None:
         """Tell the numbers of this moment, if it is time."""
         self._step = self._base + fit.iteration
-        self._measures.count(fit)
-        if fit.iteration >= self._next:
-            self._next = (fit.iteration // self._every + 1) * self._every
-            values = self._measures.of_iteration(fit)
-            self._tell({**values, "epoch": fit.epoch, **self._of_cluster})
+        if values := self._measures.take(fit):
+            self._tell({**values, **self._of_cluster})
 
     def on_event(self, event: Event) -> None:
         """Tell the figures of an epoch, and what only a cluster knows."""

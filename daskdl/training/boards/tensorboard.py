@@ -110,7 +110,7 @@ class TensorBoardListener(Listener):
         # Steps that earlier fits of this listener wrote, and the last of all.
         self._base = self._step = 0
         self._is_own = False
-        self._next = self._drawn_at = 0
+        self._drawn_at = 0
         self._of_cluster: dict[str, float] = {}
         self._has_failed = False
         self._flush_at_s = 0.0
@@ -125,12 +125,11 @@ class TensorBoardListener(Listener):
             self._base = self._step
         self._is_own = True
         self._file = EventFile(self._directory)
-        self._measures = Measures(fit)
+        self._measures = Measures(fit, self._every)
         self._distributions = (
             Distributions(fit.network, fit.iteration) if self._draws else None
         )
         self._step = self._base + fit.iteration
-        self._next = fit.iteration + self._every
         self._drawn_at = fit.iteration
         if fit.resumed_from is not None:
             self._take_back_later_steps()
@@ -152,11 +151,8 @@ class TensorBoardListener(Listener):
     def iteration_done(self, fit: Fit) -> None:
         """Write the numbers of this moment, if it is time."""
         self._step = self._base + fit.iteration
-        self._measures.count(fit)
-        if fit.iteration >= self._next:
-            self._next = (fit.iteration // self._every + 1) * self._every
-            values = self._measures.of_iteration(fit)
-            self._add_scalars({**values, "epoch": fit.epoch, **self._of_cluster})
+        if values := self._measures.take(fit):
+            self._add_scalars({**values, **self._of_cluster})
         every = self._n_iterations
         if every is not None and fit.iteration // every > self._drawn_at // every:
             fit.want_standstill(self._draw)
