@@ -17,7 +17,6 @@ from distributed import Client
 
 from daskdl.checks import check_count, check_type
 from daskdl.cluster.asynchronous import serves_asynchronous_clients
-from daskdl.cluster.dashboard.listener import DashboardListener
 from daskdl.cluster.dl4j_methods import answers_to_dl4j
 from daskdl.cluster.dl4j_names import GRAPH, SEQUENCE
 from daskdl.cluster.driver import Driver
@@ -205,7 +204,7 @@ class ClusterNetwork(ClusterPretraining[N]):
                     prepared,
                     workers=workers,
                     resources=resources,
-                    listeners=[*hearing, self._dashboard()],
+                    listeners=self._shown(hearing, self.network),
                     evaluate=self.evaluate,
                     tally=self._tally,
                     threshold=self._threshold,
@@ -220,9 +219,6 @@ class ClusterNetwork(ClusterPretraining[N]):
             self._threshold = driver.threshold
             self._kept = KeptStates.behind(self.network, driver.states.bring())
         return self.network
-
-    def _dashboard(self) -> DashboardListener:
-        return DashboardListener(self._client, self.network, self._master)
 
     def _completed(
         self, resumed: Resumed, hearing: Sequence[Listener], epochs: int

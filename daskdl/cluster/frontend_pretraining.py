@@ -207,10 +207,7 @@ class ClusterPretraining(Dl4jMethods[N]):
                         prepared,
                         workers=workers,
                         resources=resources,
-                        listeners=[
-                            *hearing,
-                            DashboardListener(self._client, one, self._master),
-                        ],
+                        listeners=self._shown(hearing, one),
                         evaluate=self.evaluate,
                         tally=self._tally,
                     ) as driver,
@@ -218,6 +215,10 @@ class ClusterPretraining(Dl4jMethods[N]):
                     self.last_fit = self.network.last_fit = driver.report
                     driver.fit(epochs, shuffle=shuffle)
         return self.network
+
+    def _shown(self, hearing: Sequence[Listener], trained: Trained) -> list[Listener]:
+        """Return listeners with the one that shows a fit in Dask's dashboard."""
+        return [*hearing, DashboardListener(self._client, trained, self._master)]
 
     def _layers(self, who: str, layer: int | str | None) -> list[LayerPretraining]:
         pretraining = self.network.pretraining
