@@ -257,7 +257,9 @@ class LayerPretraining:
             restored = to_host(self.layer_conf.reconstruct(self._layer.run, x))
             return to_host(x).reshape(restored.shape).copy(), restored
 
-    def log_probabilities(self, batch: Batch, num_samples: int) -> FloatArray:
+    def log_probabilities(
+        self, batch: Batch, num_samples: int, *, restorable: bool = False
+    ) -> FloatArray:
         """Estimate the logarithm of the reconstruction probability of each example.
 
         Parameters
@@ -266,16 +268,26 @@ class LayerPretraining:
             Of which nothing but features is looked at.
         num_samples : int
             How often hidden causes are drawn: always the same ones.
+        restorable : bool
+            Refuse what the layer cannot restore, as its training does.
 
         Returns
         -------
         ndarray of shape (batch,)
             In main memory.
+
+        Raises
+        ------
+        DataError
+            With the first number that cannot be, and its row.
         """
         conf: Any = self.layer_conf
         rng = stream(self.network.conf.seed, "reconstruction", self._node.key)
         with self.network.normalizing("own"):
-            x = self._arrived(self._let_arrive(batch))
+            n_examples = self._let_arrive(batch)
+            if restorable:
+                self._check(self._layer.who, n_examples)
+            x = self._arrived(n_examples)
             run = self._layer.run
             return to_host(conf.log_probability(run, x, rng, num_samples))
 

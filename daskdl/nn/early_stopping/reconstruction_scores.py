@@ -90,8 +90,9 @@ class ProbabilityTally(Tally):
     def add(self, network: "Network[Any]", batch: Batch) -> None:
         """Count a minibatch, unless it has no probability, as in training."""
         layer = network.pretraining.layer(type(network).__name__, self._layer)
-        layer.check_restorable([batch])
-        logarithms = layer.log_probabilities(batch, self._num_samples).astype(float)
+        logarithms = layer.log_probabilities(
+            batch, self._num_samples, restorable=True
+        ).astype(float)
         each = logarithms if self._is_logarithmic else np.exp(logarithms)
         self.total += float(each.sum())
         self.examples += len(each)

@@ -113,9 +113,9 @@ def _check(
         _check_given(who, trained, data, batch_size, check)
         # What an open normalizer will make of the data, nobody knows yet.
         is_settled = used is not None or network.normalizer is None
-        if restorable and is_settled and isinstance(trained, LayerPretraining):
+        if restorable and is_settled and is_in_memory(data):
             with network.normalizing(normalizer):
-                trained.check_restorable(_at_hand(who, data, batch_size))
+                _check_restorable(trained, minibatches(who, data, batch_size))
 
 
 def _is_at_hand(data: Any) -> bool:
@@ -140,8 +140,9 @@ def _check_given(
         _check_not_empty(who, batch)
 
 
-def _at_hand(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
-    return minibatches(who, data, batch_size) if is_in_memory(data) else iter(())
+def _check_restorable(trained: Trained, batches: Iterator[Batch]) -> None:
+    if isinstance(trained, LayerPretraining):
+        trained.check_restorable(batches)
 
 
 def _check_not_empty(who: str, batch: Batch) -> None:
