@@ -118,11 +118,6 @@ class OutgoingLink:
         """Whether messages go through shared memory."""
         return self._ring is not None
 
-    @property
-    def ring_bytes(self) -> int:
-        """Size of the shared memory that is wanted."""
-        return self._ring_bytes
-
     def flush(self) -> bool:
         """Write what waits into shared memory. From any thread.
 

@@ -270,6 +270,6 @@ async def test_large_messages_that_keep_coming_get_a_ring_of_their_size(
     assert numbers == list(range(12))
     [peer] = a._peers._peers.values()
     assert peer.outgoing.has_ring
-    assert peer.outgoing.ring_bytes > 6 * RING_BYTES
+    assert peer.outgoing._ring_bytes > 6 * RING_BYTES
     assert a.stats.reconnects == 0
     await close_topics(a, b)

@@ -1,12 +1,14 @@
 """A job whose training is shown elsewhere; in this process."""
 
 import sys
+from contextlib import contextmanager
 
 import pytest
 import yaml
 
 from daskdl.cli.job import Job
 from daskdl.errors import WorkerLostError
+from daskdl.nn.fitting.fit import Fit
 from tests.unit.cli.test_early_stopping_job import out, run
 from tests.unit.cli.test_job import refusal
 
@@ -18,6 +20,21 @@ def curves_of(directory):
     from tests.unit.boards.event_reading import curves
 
     return curves(directory)
+
+
+@contextmanager
+def dying_in_the_second_epoch():
+    """Have a fit lose its last worker there."""
+    end_epoch = Fit.end_epoch
+
+    def die(self, *counts):
+        if self.epoch == 2:
+            raise WorkerLostError("none left")
+        end_epoch(self, *counts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Fit, "end_epoch", die)
+        yield
 
 
 @pytest.fixture
@@ -36,18 +53,9 @@ def test_the_run_directory_is_what_tensorboard_reads(run, out, tensorboard):
     assert {tuple(found[tag]) for tag in histograms} == {(10, 20)}
 
 
-def test_a_job_that_goes_on_has_one_curve(run, out, tensorboard, monkeypatch):
-    from daskdl.nn.fitting import fit
-
-    end_epoch, how = fit.Fit.end_epoch, {"tensorboard": tensorboard, "epochs": 3}
-
-    def die(self, *counts):
-        if self.epoch == 2:
-            raise WorkerLostError("none left")
-        end_epoch(self, *counts)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fit.Fit, "end_epoch", die)
+def test_a_job_that_goes_on_has_one_curve(run, out, tensorboard):
+    how = {"tensorboard": tensorboard, "epochs": 3}
+    with dying_in_the_second_epoch():
         assert run(**how).exit_code != 0
     assert list(curves_of(out)["score"]) == list(range(1, 11))
     result = run("--resume", str(out), **how)
@@ -107,19 +115,9 @@ def test_a_job_tells_an_mlflow_server(run, server):
     assert server.run["statuses"] == ["FINISHED"]
 
 
-def test_a_job_that_goes_on_goes_on_with_its_run(run, out, server, monkeypatch):
-    from daskdl.nn.fitting import fit
-
-    end_epoch = fit.Fit.end_epoch
+def test_a_job_that_goes_on_goes_on_with_its_run(run, out, server):
     how = {"mlflow": {"tracking_uri": server.url, "frequency": 1}, "epochs": 3}
-
-    def die(self, *counts):
-        if self.epoch == 2:
-            raise WorkerLostError("none left")
-        end_epoch(self, *counts)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fit.Fit, "end_epoch", die)
+    with dying_in_the_second_epoch():
         assert run(**how).exit_code != 0
     assert server.run["info"]["status"] == "FAILED"
     assert run("--resume", str(out), **how).exit_code == 0
