@@ -70,6 +70,18 @@ class Fingerprint:
                 changes.append(f"{what} is another")
         return changes
 
+    def without_tail(self) -> "Fingerprint":
+        """Return what is compared block by block, once the end was found as listed.
+
+        Reading the end costs as much as a tenth of a block. It stays where only that
+        tells two files of one size apart: no time is kept, or in whole seconds, or it
+        is that of another machine's copy.
+        """
+        is_here = self.host in (None, socket.gethostname())
+        is_timed = self.modified is not None and not self.modified.is_integer()
+        is_told = self.tag is not None or (is_here and is_timed)
+        return replace(self, tail=None) if is_told else self
+
     def _time(self, other: "Fingerprint") -> float | None:
         # Some stores tell whole seconds of one file and fractions of many.
         times = [time for time in (self.modified, other.modified) if time is not None]

@@ -82,8 +82,11 @@ def read_footers(
         ):
             return read(stream), tail_of(stream)
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = list(pool.map(footer, parts))
+    if len(parts) == 1:
+        found = [footer(parts[0])]
+    else:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = list(pool.map(footer, parts))
     tailed = [
         part.with_tail(tail) for part, (_, tail) in zip(parts, found, strict=True)
     ]

@@ -90,7 +90,9 @@ class ParquetReader(TableReader):
                 elif nbytes <= min(in_pages, _LARGE_BYTES):
                     yield _Columns(part.url, file, groups, columns, meant)
                 else:
-                    yield from _paged(part, groups[0], nbytes, columns, options)
+                    (group,) = groups
+                    footer = file.metadata
+                    yield from _paged(part, group, nbytes, columns, options, footer)
 
     def _groups(self, file: Any) -> list[int]:
         return list(range(*(self.row_groups or (0, file.num_row_groups))))
@@ -247,10 +249,15 @@ def _meaning(file: Any, url: str) -> Callable[[Any], Any]:
 
 
 def _paged(
-    part: Part, group: int, nbytes: int, columns: list[str], options: SourceOptions
+    part: Part,
+    group: int,
+    nbytes: int,
+    columns: list[str],
+    options: SourceOptions,
+    metadata: Any,
 ) -> Iterator[Any]:
     """Yield tables of rows of one row group, of which some pages are in memory."""
-    how = {"buffer_size": _READ_BYTES, "pre_buffer": False}
+    how = {"buffer_size": _READ_BYTES, "pre_buffer": False, "metadata": metadata}
     with _opened(part, columns, options, **how) as file:
         rows = file.metadata.row_group(group).num_rows
         at_once = max(1, rows * BLOCK_BYTES // nbytes)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -163,21 +163,25 @@ class TablePartition(Partition):
 
     def _blocks(self, tables: Iterator[Any]) -> Iterator[LoadedRows]:
         pieces = self._pieces(tables)
+        listed = self.part.fingerprint
         while True:
             # Each before it is trained on, and not when all are.
-            with self._unchanged():
+            with unchanged(self.part.url, listed, self.options.storage_options):
                 found = next(pieces, None)
                 if found is None:
                     return
                 first, piece = found
                 rows = self._examples(first).rows_of(piece)
+            listed = listed and listed.without_tail()
             yield rows
 
     def _pieces(self, tables: Iterator[Any]) -> Iterator[tuple[int, Any]]:
         """Yield tables that make a block each, and how many rows come before."""
-        done = 0
+        done, schema = 0, None
         for table in tables:
-            self._check_columns(table)
+            if schema is None or not table.schema.equals(schema):
+                schema = table.schema
+                self._check_columns(table)
             for piece in self._examples(done).pieces(table):
                 yield done, piece
                 done += piece.num_rows
@@ -186,10 +190,6 @@ class TablePartition(Partition):
         """Return the columns that are in the file, and not in its path."""
         stored = self.columns.stored()
         return [one for one in stored if one not in self.part.values]
-
-    def _unchanged(self) -> AbstractContextManager[None]:
-        part = self.part
-        return unchanged(part.url, part.fingerprint, self.options.storage_options)
 
     def _check_columns(self, table: Any) -> None:
         """Refuse a table whose columns cannot be used."""

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pickle
+import socket
 
 import fsspec
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
+from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.dataset import DataSet
 from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.plan import plan_minibatches
@@ -178,3 +180,31 @@ SEEN = Fingerprint(size=1, modified=5.25, tag="x", host="here", tail="t")
 def test_what_counts_as_a_change(now, n_changes):
     """Whole seconds are as good as fractions; a copy elsewhere has its own time."""
     assert len(SEEN.changes(dataclasses.replace(SEEN, **now))) == n_changes
+
+
+@pytest.mark.parametrize(
+    ("listed", "is_read_again"),
+    [
+        ({}, False),
+        ({"host": "elsewhere"}, False),
+        ({"tag": None}, False),
+        ({"tag": None, "host": None}, False),
+        ({"tag": None, "host": "elsewhere"}, True),
+        ({"tag": None, "modified": 5.0}, True),
+        ({"tag": None, "modified": None}, True),
+    ],
+)
+def test_the_end_is_read_again_where_nothing_else_tells(listed, is_read_again):
+    seen = dataclasses.replace(SEEN, **{"host": socket.gethostname(), **listed})
+    assert (seen.without_tail().tail is not None) is is_read_again
+
+
+def test_what_is_rewritten_between_two_blocks_is_refused(tmp_path):
+    path = tmp_path / "x.json"
+    n_rows = BLOCK_BYTES // 16
+    write_json(path, range(n_rows))
+    blocks = listed(path).load_blocks()
+    next(blocks)
+    write_json(path, range(n_rows + 1))
+    with pytest.raises(ChangedFileError, match="its size is"):
+        next(blocks)
