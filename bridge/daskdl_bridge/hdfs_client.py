@@ -8,20 +8,22 @@ for most of what can go wrong.
 import io
 import os
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from hdfs_native import WriteOptions
 
 from daskdl_bridge.errors import StorageCredentialsError, StorageError
 from daskdl_bridge.hdfs_errors import translated
-from daskdl_bridge.time_limits import call_within
+from daskdl_bridge.read_ahead import Fetch, ReadAhead
+from daskdl_bridge.time_limits import answer_within, begin
 
 __all__ = ["call_hdfs", "refuse_after_fork"]
 
 T = TypeVar("T")
 
-# Larger pieces read no faster; smaller ones cost a thread each (see `call_within`).
-_READ_BUFFER_BYTES = 4 << 20
+# Whoever reads a few bytes at a time takes them from here.
+_READ_BUFFER_BYTES = 64 << 10
 
 
 class GuardedClient:
@@ -79,8 +81,8 @@ class GuardedClient:
 
     def read(self, path: str) -> io.BufferedReader:
         inner = self._call("open", path, lambda: self._inner.read(path))
-        raw = GuardedReader(inner, self._root + path, self._timeout_s)
-        return io.BufferedReader(raw, _READ_BUFFER_BYTES)
+        fetch = guarded_fetch(inner, self._root + path, self._timeout_s)
+        return io.BufferedReader(ReadAhead(fetch, len(inner)), _READ_BUFFER_BYTES)
 
     def create(
         self, path: str, write_options: WriteOptions | None = None
@@ -102,38 +104,6 @@ class GuardedClient:
             # A ticket may end between its being looked at and its being shown.
             self._inner = self._make()
             return call_hdfs(self._timeout_s, action, url, function)
-
-
-class GuardedReader(io.RawIOBase):
-    """A file of HDFS open for reading; each read has a time limit."""
-
-    def __init__(self, inner: Any, url: str, timeout_s: float) -> None:
-        super().__init__()
-        self._inner = inner
-        self._url = url
-        self._timeout_s = timeout_s
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._inner.seek(offset, whence)
-        return int(self._inner.tell())
-
-    def tell(self) -> int:
-        return int(self._inner.tell())
-
-    def readinto(self, buffer: Any) -> int:
-        # The time limit is one for a piece, however much is asked for.
-        n_bytes = min(len(buffer), _READ_BUFFER_BYTES)
-        data = call_hdfs(
-            self._timeout_s, "read", self._url, lambda: self._inner.read(n_bytes)
-        )
-        buffer[: len(data)] = data
-        return len(data)
 
 
 class GuardedWriter(io.RawIOBase):
@@ -176,6 +146,26 @@ class GuardedWriter(io.RawIOBase):
             raise
 
 
+def guarded_fetch(inner: Any, url: str, timeout_s: float) -> Fetch:
+    """Return what fetches bytes of an open file; waiting for them has a time limit.
+
+    Parameters
+    ----------
+    inner : hdfs_native.FileReader
+    url : str
+        For messages.
+    timeout_s : float
+        Limit of each piece in seconds.
+    """
+
+    def fetch(offset: int, n_bytes: int) -> Callable[[], bytes]:
+        refuse_after_fork(url)
+        begun = begin("read", url, lambda: bytes(inner.read_range(offset, n_bytes)))
+        return lambda: answer_of_hdfs(timeout_s, "read", url, begun)
+
+    return fetch
+
+
 # The one piece of state that must belong to the process: it is compared after a fork.
 _pids_of_first_use: list[int] = []
 
@@ -214,8 +204,15 @@ def call_hdfs(timeout_s: float, action: str, url: str, function: Callable[[], T]
         What the function's own error means.
     """
     refuse_after_fork(url)
+    return answer_of_hdfs(timeout_s, action, url, begin(action, url, function))
+
+
+def answer_of_hdfs(timeout_s: float, action: str, url: str, begun: "Future[T]") -> T:
+    """Return what a call that was begun returns; see `call_hdfs`."""
+    # Its thread is not in a forked child.
+    refuse_after_fork(url)
     try:
-        return call_within(timeout_s, action, url, function)
+        return answer_within(timeout_s, action, url, begun)
     except StorageError:
         raise
     except Exception as error:

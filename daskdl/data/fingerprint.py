@@ -16,6 +16,9 @@ __all__ = ["Fingerprint", "fingerprint_of", "modified", "tail_of", "unchanged"]
 # that is where it says how long it is.
 _TAIL_BYTES = 16 << 10
 
+# What is later than the year 5138 is told in milliseconds, as HDFS does.
+_LATEST_S = 1e11
+
 _TIMES = (
     "modification_time",
     "mtime",
@@ -106,7 +109,8 @@ def modified(entry: Mapping[str, Any]) -> float | None:
     time = next((entry[name] for name in _TIMES if entry.get(name) is not None), None)
     if time is None or isinstance(time, str):
         return None
-    return float(time.timestamp() if hasattr(time, "timestamp") else time)
+    seconds = float(time.timestamp() if hasattr(time, "timestamp") else time)
+    return seconds / 1000 if seconds > _LATEST_S else seconds
 
 
 def tail_of(stream: Any) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.dataset import DataSet
-from daskdl.data.fingerprint import Fingerprint
+from daskdl.data.fingerprint import Fingerprint, modified
 from daskdl.data.plan import plan_minibatches
 from daskdl.data.reader import MinibatchReader
 from daskdl.dl4j.datasets.file_batch import FileBatch
@@ -158,6 +158,12 @@ def test_rewritten_part_is_noticed_when_it_is_read_again(tmp_path):
     write_csv(tmp_path / "a.csv", [7, 8, 9, 10])
     with pytest.raises(ChangedFileError, match=r"a\.csv: must stay as it was"):
         reader.read(first)
+
+
+@pytest.mark.parametrize("entry", [{"mtime": 1.7e9}, {"modification_time": 1.7e12}])
+def test_times_are_in_seconds_whatever_a_store_tells(entry):
+    """HDFS tells milliseconds."""
+    assert modified(entry) == 1.7e9
 
 
 SEEN = Fingerprint(size=1, modified=5.25, tag="x", host="here", tail="t")

@@ -69,9 +69,9 @@ def test_every_call_has_a_time_limit(action, release):
 
 
 def test_reading_and_writing_have_a_time_limit(release):
-    reader = hdfs_client.GuardedReader(HangingClient(release), "hdfs://ns/x", 0.05)
+    fetch = hdfs_client.guarded_fetch(HangingClient(release), "hdfs://ns/x", 0.05)
     with pytest.raises(StorageTimeoutError, match=r"must read"):
-        reader.readinto(bytearray(3))
+        fetch(0, 3)()
     writer = hdfs_client.GuardedWriter(HangingClient(release), "hdfs://ns/x", 0.05)
     with pytest.raises(StorageTimeoutError, match=r"must write"):
         writer.write(b"abc")
@@ -170,39 +170,49 @@ def test_time_limit_must_be_positive():
         hdfs.GuardedHdfs("ns", timeout_s=0)
 
 
-class Inner(io.BytesIO):
-    """What hdfs-native's files do: read(n) may return less, seek returns nothing."""
+class File:
+    """What hdfs-native's files have for us."""
 
-    def seek(self, offset, whence=0):
-        super().seek(offset, whence)
+    def __init__(self, content):
+        self._content = content
+
+    def __len__(self):
+        return len(self._content)
+
+    def read_range(self, offset, n_bytes):
+        if offset + n_bytes > len(self._content):
+            raise RuntimeError("Connection refused")
+        return self._content[offset : offset + n_bytes]
 
 
-def test_reader_seeks_and_reads():
-    inner = Inner(b"0123456789")
-    file = io.BufferedReader(hdfs_client.GuardedReader(inner, "hdfs://ns/x", 1.0), 4)
-    assert file.seek(-3, io.SEEK_END) == 7
-    assert file.read() == b"789"
-    assert file.seek(2) == 2
-    assert file.read(5) == b"23456"
+class Client:
+    """What hdfs-native's client has for whoever reads a file."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def read(self, path):
+        return self._file
 
 
-def test_a_long_read_is_of_pieces_with_a_time_limit_each():
-    class Inner(io.BytesIO):
-        def read(self, n_bytes):
-            asked.append(n_bytes)
-            return super().read(n_bytes)
+def test_a_file_is_read_from_any_place():
+    with guarded(lambda: Client(File(b"0123456789"))).read("/x") as file:
+        assert file.seek(-3, io.SEEK_END) == 7
+        assert file.read() == b"789"
+        assert file.seek(2) == 2
+        assert file.read(5) == b"23456"
 
-    asked = []
-    inner = Inner(bytes(9 << 20))
-    file = io.BufferedReader(
-        hdfs_client.GuardedReader(inner, "hdfs://ns/x", 1.0), 4 << 20
-    )
-    assert len(file.read(9 << 20)) == 9 << 20
-    assert max(asked) == 4 << 20
+
+def test_what_cannot_be_read_is_told_with_its_place():
+    file = File(b"0123456789")
+    with guarded(lambda: Client(file)).read("/x") as opened:
+        file._content = b""
+        with pytest.raises(StorageUnreachableError, match="hdfs://ns/x"):
+            opened.read(1)
 
 
 def test_writer_hands_on_every_byte():
-    inner = Inner()
+    inner = io.BytesIO()
     writer = hdfs_client.GuardedWriter(inner, "hdfs://ns/x", 1.0)
     assert writer.write(memoryview(b"abc")) == 3
     assert inner.getvalue() == b"abc"
