@@ -37,7 +37,7 @@ def check_layers(network: Network[Any], options: PretrainingOptions) -> None:
     """
     who, names = "training.pretrain", options.layers
     if names is None:
-        network.pretraining.all_layers(who)
+        network.pretraining.chosen(who)
         return
     for name in [names] if isinstance(names, str) else names:
         network.pretraining.layer(who, name)

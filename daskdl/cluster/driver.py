@@ -58,7 +58,6 @@ WORTH_JOINING_S = 2.0
 WORTH_STANDING_S = 0.5
 
 _BEGINNING = RunPosition()
-
 _BUSY = "Are they busy with other tasks?"
 
 
@@ -91,6 +90,8 @@ class Driver:
         The checkpoint that the network was taken from, whose run goes on.
     states : sequence of mapping of str to object
         What the members of an earlier session alone had, by rank.
+    layer_number : int
+        How many layers learn before this one, in pretraining.
 
     Attributes
     ----------
@@ -116,6 +117,7 @@ class Driver:
         plan: Callable[[], RunPlan] = RunPlan,
         resumed: Resumed | None = None,
         states: States = (),
+        layer_number: int = 0,
     ) -> None:
         self._network = network
         self.threshold = threshold
@@ -123,7 +125,8 @@ class Driver:
         self._data = data
         self._resumed = resumed
         how = (evaluate, lambda: self.threshold, tally)
-        self._fit = Fit(listeners, 0, self._brought, *how, layer=layer_of(network))
+        layer: Any = {"layer": layer_of(network), "layer_number": layer_number}
+        self._fit = Fit(listeners, 0, self._brought, *how, **layer)
         self._fit.plan, self._fit.master = plan, master
         # Whether the members stand where the network does not.
         self._is_behind = False

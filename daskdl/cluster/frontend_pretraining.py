@@ -1,5 +1,6 @@
 """What the front ends train without labels, and what they prepare for all training."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -16,13 +17,16 @@ from daskdl.cluster.session_members import SESSION_ADVICE
 from daskdl.cluster.travel import check_travels, travelling
 from daskdl.data.sources.source import SourceOptions
 from daskdl.nn.fitting.events import Preparing
+from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.hearing import hearing_of
+from daskdl.nn.fitting.layers_left import layers_left
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData, given_options, prepare
+from daskdl.nn.fitting.run_checkpoint import resumed_run
+from daskdl.nn.fitting.run_state import RunPlan, RunPosition, RunState
 from daskdl.nn.fitting.trained import Trained
 from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
-from daskdl.nn.pretraining import LayerPretraining
 from daskdl.training.registered_kinds import packed_kinds
 
 __all__ = ["STARTING", "ClusterPretraining", "tell_preparing"]
@@ -41,10 +45,12 @@ class ClusterPretraining(Dl4jMethods[N]):
         data: Any,
         *,
         epochs: int = 1,
+        layers: int | str | Sequence[int | str] | None = None,
         batch_size: int | None = None,
         shuffle: bool = False,
         normalizer: NormalizerChoice = "own",
         listeners: Listener | Iterable[Listener] | None = None,
+        resume: str | os.PathLike[str] | None = None,
         options: SourceOptions | None = None,
         workers: Sequence[str] | int | None = None,
         resources: Mapping[str, float] | None = None,
@@ -57,8 +63,10 @@ class ClusterPretraining(Dl4jMethods[N]):
 
         Parameters
         ----------
-        data, epochs, batch_size, shuffle, normalizer, listeners, workers, resources
-        start_timeout_s, options, **source_options
+        layers : int, str or several of them, optional
+            Those alone, in this order, each by its index in a sequence or its name.
+        data, epochs, batch_size, shuffle, normalizer, listeners, resume, workers
+        resources, start_timeout_s, options, **source_options
             As for :meth:`pretrain_layer`.
 
         Returns
@@ -73,13 +81,14 @@ class ClusterPretraining(Dl4jMethods[N]):
         """
         return self._pretrain(
             "pretrain",
-            None,
+            layers,
             data,
             epochs=epochs,
             batch_size=batch_size,
             shuffle=shuffle,
             normalizer=normalizer,
             listeners=listeners,
+            resume=resume,
             options=options,
             workers=workers,
             resources=resources,
@@ -97,6 +106,7 @@ class ClusterPretraining(Dl4jMethods[N]):
         shuffle: bool = False,
         normalizer: NormalizerChoice = "own",
         listeners: Listener | Iterable[Listener] | None = None,
+        resume: str | os.PathLike[str] | None = None,
         options: SourceOptions | None = None,
         workers: Sequence[str] | int | None = None,
         resources: Mapping[str, float] | None = None,
@@ -122,6 +132,11 @@ class ClusterPretraining(Dl4jMethods[N]):
         listeners : Listener or several, optional
             What hears of it, of each layer as of a fit; those of `set_listeners` if not
             given.
+        resume : path or str, optional
+            A checkpoint that a :class:`~daskdl.RunCheckpoint` wrote in pretraining, or
+            its directory: the run goes on from there, at the layer and the epoch where
+            it stood, with the same layers, data and arguments. Workers as for
+            :meth:`fit`.
         options, **source_options
             How to read `data`, as for :meth:`fit`.
 
@@ -148,6 +163,7 @@ class ClusterPretraining(Dl4jMethods[N]):
             shuffle=shuffle,
             normalizer=normalizer,
             listeners=listeners,
+            resume=resume,
             options=options,
             workers=workers,
             resources=resources,
@@ -158,7 +174,7 @@ class ClusterPretraining(Dl4jMethods[N]):
     def _pretrain(
         self,
         called: str,
-        layer: int | str | None,
+        chosen: int | str | Sequence[int | str] | None,
         data: Any,
         *,
         epochs: int,
@@ -166,20 +182,31 @@ class ClusterPretraining(Dl4jMethods[N]):
         shuffle: bool,
         normalizer: NormalizerChoice,
         listeners: Listener | Iterable[Listener] | None,
+        resume: str | os.PathLike[str] | None,
         options: SourceOptions | None,
         workers: Sequence[str] | int | None,
         resources: Mapping[str, float] | None,
         start_timeout_s: float | None,
         source_options: dict[str, Any],
     ) -> N:
-        """Pretrain a layer, or all; messages name the method that was called."""
+        """Pretrain chosen layers, or all; messages name the method that was called."""
         who = f"{type(self).__name__}.{called}"
         check_count(who, "epochs", epochs)
         check_type(who, "shuffle", shuffle, bool)
-        layers = self._layers(who, layer)
+        layers = self.network.pretraining.chosen(who, chosen)
         listeners = self._listeners if listeners is None else listeners
         hearing: list[Listener] = hearing_of(who, listeners)
-        used = chosen_normalizer(who, self.normalizer, normalizer)
+        resumed = (
+            None
+            if resume is None
+            else resumed_run(who, resume, self.network, epochs, of_layers=True)
+        )
+        used = (
+            chosen_normalizer(who, self.normalizer, normalizer)
+            if resumed is None
+            else resumed.normalizer(who, normalizer)
+        )
+        batch_size = self._master.batch_size(batch_size)
         given = given_options(who, options, source_options)
         enough_workers = self._enough_workers(start_timeout_s, workers, resources)
         tell = partial(tell_preparing, hearing)
@@ -189,42 +216,70 @@ class ClusterPretraining(Dl4jMethods[N]):
             given,
             enough_workers,
             tell,
-            batch_size=self._master.batch_size(batch_size),
+            batch_size=batch_size,
             normalizer=used,
         ) as prepared:
-            if used is not None:
+            plan = RunPlan(
+                seed=self._master.seed(self.network.conf.seed),
+                shuffle=shuffle,
+                batch_size=batch_size,
+                normalizer=None if used is None else type(used).__name__,
+                master=self._master.in_words(),
+                layers=tuple(layer.name for layer in layers),
+                epochs=epochs,
+                data=prepared.fingerprint,
+            )
+            if resumed is not None:
+                resumed.check(who, plan)
+                resumed.take_over(self.network)
+            elif used is not None:
                 self.normalizer = used
             # A fit does not go on with what workers had of other parameters.
             self._kept = KeptStates()
             tell(STARTING)
-            for one in layers:
+
+            def fit_of(number: int) -> Fit:
+                return Fit(
+                    hearing,
+                    epochs,
+                    lambda: self.network,
+                    evaluate=self.evaluate,
+                    tally=self._tally,
+                    layer=layers[number].name,
+                    layer_number=number,
+                )
+
+            left = layers_left(who, layers, epochs, resumed, fit_of)
+            for number, layer, goes_on in left:
+                at = RunState(plan=plan, position=RunPosition())
+                at = at if goes_on is None else goes_on.state
                 with (
                     self._scheduler_must_answer(SESSION_ADVICE),
                     Driver(
                         self._client,
-                        one,
+                        layer,
                         self._master,
                         prepared,
                         workers=workers,
                         resources=resources,
-                        listeners=self._shown(hearing, one),
+                        listeners=self._shown(hearing, layer),
                         evaluate=self.evaluate,
                         tally=self._tally,
+                        threshold=at.threshold,
+                        plan=lambda: plan,
+                        resumed=goes_on,
+                        states=at.members,
+                        layer_number=number,
                     ) as driver,
                 ):
                     self.last_fit = self.network.last_fit = driver.report
-                    driver.fit(epochs, shuffle=shuffle)
+                    driver.fit(epochs, shuffle=shuffle, start_at=at.position)
+            self.last_fit = self.network.last_fit
         return self.network
 
     def _shown(self, hearing: Sequence[Listener], trained: Trained) -> list[Listener]:
         """Return listeners with the one that shows a fit in Dask's dashboard."""
         return [*hearing, DashboardListener(self._client, trained, self._master)]
-
-    def _layers(self, who: str, layer: int | str | None) -> list[LayerPretraining]:
-        pretraining = self.network.pretraining
-        if layer is None:
-            return pretraining.all_layers(who)
-        return [pretraining.layer(who, layer)]
 
     @contextmanager
     def _prepared(

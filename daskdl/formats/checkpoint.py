@@ -1,7 +1,8 @@
 """A network in one file, exact enough to go on training bit for bit.
 
 A checkpoint of a run is the same file with one text more, what the run needs beside the
-network, and perhaps some arrays, ``run.<rank>.<name>``: it is read as a network, too.
+network, and perhaps some arrays, ``run.<rank>.<name>``: it is read as a network, too,
+unless that is amid pretraining.
 
 The file is in the safetensors format, which many programs read: one array for each
 parameter, ``params.<name>``, the updater state as one vector, and a text beside them
@@ -18,6 +19,7 @@ import numpy as np
 
 from daskdl.arrays.host_vector import HostVector
 from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.checks import some
 from daskdl.data.files import open_input, write_output
 from daskdl.data.normalizers.kinds import normalizer_from_dict
 from daskdl.data.normalizers.normalizer import Normalizer
@@ -39,6 +41,8 @@ VERSION = 2
 _NETWORK, _NETWORK_CRC = "daskdl", "daskdl_crc32"
 _WHO = f"text {_NETWORK!r}"
 _RUN, _RUN_CRC = "daskdl_run", "daskdl_run_crc32"
+# The layers that the run pretrains.
+_PRETRAINING = "daskdl_pretraining"
 _PARAM = "params."
 _UPDATER_STATE = "updater_state"
 _OF_RUN = "run."
@@ -80,6 +84,8 @@ def save_run(
     path_or_url: str,
     run: Mapping[str, Any],
     arrays: Sequence[Mapping[str, FloatArray]] = (),
+    *,
+    layers: Sequence[str] = (),
 ) -> None:
     """Write a network and what a run needs beside it, in place of what is there.
 
@@ -91,6 +97,8 @@ def save_run(
         Plain values; numbers may be infinite or NaN.
     arrays : sequence of mappings of str to ndarray of any shape, float32 or float64
         Of each worker by rank.
+    layers : sequence of str
+        Names of those that the run pretrains: :func:`load` refuses the file then.
     """
     tensors, texts = _contents(network, network.normalizer)
     of_run = {
@@ -102,6 +110,8 @@ def save_run(
     # Only Python reads it, so that what JSON lacks may stand in it.
     text = json.dumps({"run": run, "crc32": crcs}, separators=(",", ":"))
     texts |= {_RUN: text, _RUN_CRC: _crc(text)}
+    if layers:
+        texts[_PRETRAINING] = some(layers)
     _write(path_or_url, {**tensors, **of_run}, texts, overwrite=True)
 
 
@@ -155,11 +165,14 @@ def load(path_or_url: str) -> Network[Any]:
     SourceNotFoundError
         If there is no file.
     FormatError
-        If the file is of another kind, a newer version, or damaged; with its path.
+        If the file is of another kind, a newer version, damaged, or a checkpoint of
+        pretraining; with its path.
     """
     with open_input(path_or_url) as stream:
         try:
-            return _read(TensorFile(stream))
+            file = TensorFile(stream)
+            _refuse_pretraining(file)
+            return _read(file)
         except StorageError:
             # The file is not to blame.
             raise
@@ -248,6 +261,15 @@ def _write(
         lambda out: write_tensors(out, tensors, texts),
         overwrite=overwrite,
     )
+
+
+def _refuse_pretraining(file: TensorFile) -> None:
+    if _PRETRAINING in file.texts:
+        raise FormatError(
+            "the file must hold a network that is pretrained, got a checkpoint of the "
+            f"pretraining of {file.texts[_PRETRAINING]}. Go on with it by "
+            "pretrain(..., resume=...), and save the network."
+        )
 
 
 def _description(file: TensorFile) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Layer-wise pretraining of a network in one process: its methods."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -24,10 +25,12 @@ class PretrainedNetwork:
         data: Any,
         *,
         epochs: int = 1,
+        layers: int | str | Sequence[int | str] | None = None,
         batch_size: int | None = None,
         shuffle: bool = False,
         normalizer: NormalizerChoice = "own",
         listeners: Listener | Iterable[Listener] | None = None,
+        resume: str | os.PathLike[str] | None = None,
         options: SourceOptions | None = None,
         **source_options: Any,
     ) -> N:
@@ -35,7 +38,9 @@ class PretrainedNetwork:
 
         Parameters
         ----------
-        data, epochs, batch_size, shuffle, normalizer, listeners
+        layers : int, str or several of them, optional
+            Those alone, in this order, each by its index in a sequence or its name.
+        data, epochs, batch_size, shuffle, normalizer, listeners, resume
         options, **source_options
             As for :meth:`pretrain_layer`.
 
@@ -55,13 +60,14 @@ class PretrainedNetwork:
         who = f"{type(self).__name__}.pretrain"
         pretrain_here(
             who,
-            self.pretraining.all_layers(who),
+            self.pretraining.chosen(who, layers),
             data,
             epochs=epochs,
             batch_size=batch_size,
             shuffle=shuffle,
             normalizer=normalizer,
             listeners=listeners,
+            resume=resume,
             options=options,
             source_options=source_options,
         )
@@ -77,6 +83,7 @@ class PretrainedNetwork:
         shuffle: bool = False,
         normalizer: NormalizerChoice = "own",
         listeners: Listener | Iterable[Listener] | None = None,
+        resume: str | os.PathLike[str] | None = None,
         options: SourceOptions | None = None,
         **source_options: Any,
     ) -> N:
@@ -100,6 +107,10 @@ class PretrainedNetwork:
         listeners : Listener or several, optional
             What hears of the pretraining: of each layer as of a fit, whose `layer` is
             its name.
+        resume : path or str, optional
+            A checkpoint that a :class:`~daskdl.RunCheckpoint` wrote in pretraining, or
+            its directory: the run goes on from there, at the layer and the epoch where
+            it stood, with the same layers, data and arguments.
         options, **source_options
             How to read `data`, as for :meth:`fit`; no column of labels is needed.
 
@@ -112,8 +123,8 @@ class PretrainedNetwork:
         Raises
         ------
         OptionError
-            If there is no such layer, it cannot be pretrained, or `data` can be read
-            once only and `epochs` is more than 1.
+            If there is no such layer, it cannot be pretrained, `data` can be read once
+            only and `epochs` is more than 1, or `resume` is of another run.
         DataError
             If there is no minibatch at all, a number that is not finite, or one that
             the loss or distribution of the layer cannot restore. Data in memory are
@@ -131,6 +142,7 @@ class PretrainedNetwork:
             shuffle=shuffle,
             normalizer=normalizer,
             listeners=listeners,
+            resume=resume,
             options=options,
             source_options=source_options,
         )

@@ -1,13 +1,13 @@
 """Training of single layers on features alone: what training sees of such a layer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskdl.arrays.flat import ParamLayout, Slot
-from daskdl.arrays.namespace import FloatArray, array_namespace, to_host
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_device, to_host
 from daskdl.arrays.random import IterationStream, stream
 from daskdl.checks import some
 from daskdl.data.multi_dataset import MultiDataSet
@@ -60,14 +60,38 @@ class Pretraining:
             if isinstance(part, Layer) and part.conf.is_pretrainable
         ]
 
-    def all_layers(self, who: str) -> "list[LayerPretraining]":
-        """Return all of them, in that order.
+    @property
+    def known(self) -> "list[LayerPretraining]":
+        """Those that :meth:`layer` or :meth:`chosen` have returned so far."""
+        return list(self._by_key.values())
+
+    def chosen(
+        self, who: str, layers: int | str | Sequence[int | str] | None = None
+    ) -> "list[LayerPretraining]":
+        """Return some of them in the given order, or all of them in theirs.
+
+        Parameters
+        ----------
+        who : str
+            Named in errors.
+        layers : int, str or several of them, optional
+            Each an index in a sequence, or a name.
 
         Raises
         ------
         OptionError
-            If there is none.
+            If there is none, or one of those cannot be pretrained.
         """
+        if isinstance(layers, int | str):
+            return [self.layer(who, layers)]
+        if layers is not None:
+            if not len(layers):
+                raise OptionError(
+                    f"{who}: layers must name one that can be pretrained "
+                    f"({some(self.names) or 'there is none'}), got none. Leave it out "
+                    "for all."
+                )
+            return [self.layer(who, layer) for layer in layers]
         if not (names := self.names):
             raise OptionError(
                 f"{who}: the network must have a layer that can be pretrained, got "
@@ -167,10 +191,30 @@ class LayerPretraining:
         self.gradients: FloatArray = network.gradients[part]
         xp = array_namespace(network.params)
         self.updater_state: FloatArray = xp.zeros(self.plan.state_size, network.dtype)
+        self.begin_anew()
+        self._rules = reconstruction_rules(node.conf)
+
+    def begin_anew(self) -> None:
+        """Forget what the updater and the counters have come to."""
+        self.updater_state[...] = 0
         self.plan.initialize_state(self.updater_state)
         self.iteration_count = 0
         self.epoch_count = 0
-        self._rules = reconstruction_rules(node.conf)
+
+    def stand_at(
+        self, updater_state: FloatArray, *, iteration_count: int, epoch_count: int
+    ) -> None:
+        """Take over where the pretraining of this layer stood.
+
+        Parameters
+        ----------
+        updater_state : ndarray of shape (n_state,)
+            Copied.
+        iteration_count, epoch_count : int
+        """
+        self.updater_state[...] = to_device(updater_state, self.updater_state)
+        self.iteration_count = iteration_count
+        self.epoch_count = epoch_count
 
     @property
     def conf(self) -> Any:

@@ -20,6 +20,7 @@ from daskdl.nn.fitting.events import (
     FitReport,
 )
 from daskdl.nn.fitting.listener import Listener, kept_states, restore_states
+from daskdl.nn.fitting.pretraining_state import PretrainingState
 from daskdl.nn.fitting.run_state import RunPlan, RunPosition, RunState
 from daskdl.nn.tallies import Tally, tally_here
 
@@ -49,11 +50,15 @@ class Fit:
         Makes a pass over data with it, likewise.
     layer : str, optional
         The layer that is pretrained.
+    layer_number : int
+        Its number among those that are, from 0.
 
     Attributes
     ----------
     layer : str or None
         In pretraining the name of the layer that learns; None where the network does.
+    layer_number : int
+        How many layers learn before it, in the same call.
     epochs : int
         How many there will be.
     epoch : int
@@ -91,8 +96,9 @@ class Fit:
         tally: Callable[..., Any] | None = None,
         *,
         layer: str | None = None,
+        layer_number: int = 0,
     ) -> None:
-        self.layer = layer
+        self.layer, self.layer_number = layer, layer_number
         self.epochs = epochs
         self.epoch = 0
         self.plan: Callable[[], RunPlan] = RunPlan
@@ -228,7 +234,10 @@ class Fit:
         knows a position that all workers share.
         """
         # On a cluster the threshold comes with it.
-        self._network()
+        network = self._network()
+        layers = None
+        if self.layer is not None:
+            layers = PretrainingState.of(network.pretraining, self.layer_number)
         return RunState(
             plan=self.plan(),
             position=self._position,
@@ -241,6 +250,7 @@ class Fit:
             report=replace(self.report, wall_s=self.time_s),
             listeners=kept_states(self._listeners),
             members=self.members(),
+            pretraining=layers,
         )
 
     def go_on(self, state: RunState, resumed_from: str) -> None:
@@ -313,6 +323,16 @@ class Fit:
         # Whatever a store says against it: nothing is trained yet.
         for listener in self._listeners:
             listener.on_standstill(self)
+
+    def end_again(self) -> None:
+        """Tell listeners of the start and the end of what has nothing left to train.
+
+        Without events, as nothing happens.
+        """
+        for listener in self._listeners:
+            listener.on_fit_start(self)
+        for listener in self._listeners:
+            listener.on_fit_end(self)
 
     def begin_epoch(self, epoch: int) -> None:
         """Tell listeners that an epoch begins."""

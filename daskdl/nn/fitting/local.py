@@ -148,6 +148,7 @@ def prepared(
     options: SourceOptions | None,
     source_options: dict[str, Any],
     resumed: Resumed | None,
+    layers: tuple[str, ...] = (),
 ) -> Task:
     """Check the arguments of ``Network.fit``, or of ``pretrain``, and fit normalizers.
 
@@ -159,6 +160,8 @@ def prepared(
         Over the data, of all that is trained on them.
     who : str
         Named in errors.
+    layers : tuple of str
+        Names of those that are pretrained.
 
     Raises
     ------
@@ -197,6 +200,8 @@ def prepared(
         shuffle=shuffle,
         batch_size=batch_size,
         normalizer=None if used is None else type(used).__name__,
+        layers=layers,
+        epochs=epochs if layers else None,
         data=facts(),
     )
     if resumed is not None:

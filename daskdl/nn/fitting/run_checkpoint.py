@@ -27,13 +27,15 @@ logger = logging.getLogger(__name__)
 class RunCheckpoint(Listener):
     """Write checkpoints of a run, from which ``fit(..., resume=directory)`` goes on.
 
-    One that cannot be written is a warning, but for the first.
+    In pretraining ``pretrain(..., resume=directory)`` does, at the layer and the epoch
+    where it stood. One that cannot be written is a warning, but for the first.
 
     Parameters
     ----------
     directory : path or str
         Of this run alone; files in it are named ``checkpoint-000001.safetensors`` and
-        so on. Each is a network, too, which :func:`daskdl.load` reads.
+        so on. Each is a network, too, which :func:`daskdl.load` reads; of pretraining
+        it does not, as the network is not what it is to become.
     every_n_epochs : int
         The last epoch is written, too.
     every_n_iterations : int, optional
@@ -84,13 +86,13 @@ class RunCheckpoint(Listener):
 
     def on_fit_start(self, fit: Fit) -> None:
         """Refuse the directory of another run, before anything is trained."""
-        if fit.layer is not None:
-            raise OptionError(
-                "RunCheckpoint: what is trained must be the network, got pretraining "
-                f"of layer {fit.layer!r}, with which no run goes on. Use "
-                "CheckpointListener, or give it to fit, which is behind it."
-            )
-        if fit.network.searches_lines:
+        self._begins, self._position = True, None
+        self._iteration, self._time_s = fit.iteration, time.monotonic()
+        if fit.layer_number and fit.resumed_from is None:
+            # The next layer of a run that is ours: its last checkpoint is enough.
+            self._is_own = True
+            return
+        if fit.layer is None and fit.network.searches_lines:
             raise OptionError(
                 "RunCheckpoint: network must be trained by updates, got one that is by "
                 f"{fit.network.conf.optimization_algo!r}, whose memory no checkpoint "
@@ -105,8 +107,6 @@ class RunCheckpoint(Listener):
                 "or pass overwrite=True to replace it."
             )
         self._directory.begin(fit.resumed_from)
-        self._begins, self._position = True, None
-        self._iteration, self._time_s = fit.iteration, time.monotonic()
 
     def iteration_done(self, fit: Fit) -> None:
         """Ask for a standstill, if it is time."""
@@ -124,7 +124,11 @@ class RunCheckpoint(Listener):
         writer = writer_of("RunCheckpoint", "checkpoint.safetensors", None)
         self._directory.add(
             lambda url: writer.save_run(
-                fit.network, url, state.to_dict(), state.arrays
+                fit.network,
+                url,
+                state.to_dict(),
+                state.arrays,
+                layers=state.plan.layers,
             ),
             # Gradient sharing stands at the end of the last epoch a second time, once
             # all members have all updates.
@@ -212,6 +216,15 @@ class Resumed:
         fit.go_on(self.state, self.path)
         fit.complete()
 
+    def tell_ended(self, fit: Fit) -> None:
+        """Tell listeners that a layer goes on and ends, as another one is behind it.
+
+        So they come to the next one as if the run had never been stopped.
+        """
+        fit.go_on(self.state, self.path)
+        with fit.telling_errors():
+            fit.end_again()
+
     def check(self, who: str, plan: RunPlan) -> None:
         """Refuse to go on with a run that was begun otherwise.
 
@@ -231,12 +244,17 @@ class Resumed:
             )
 
     def take_over(self, network: "Network[Any]") -> None:
-        """Overwrite vectors, counters and names of `network` with those of the run."""
+        """Overwrite vectors, counters and names of `network` with those of the run.
+
+        And of its layers, where the run pretrains them.
+        """
         network.params[...] = self.network.params
         network.updater_state[...] = self.network.updater_state
         for name in ("iteration_count", "epoch_count", "score", "class_names"):
             setattr(network, name, getattr(self.network, name))
         network.restore_normalizer(self.network.normalizer)
+        if self.state.pretraining is not None:
+            self.state.pretraining.restore("resume", network.pretraining)
 
 
 def resumed_run(
@@ -244,6 +262,8 @@ def resumed_run(
     path_or_url: str | os.PathLike[str],
     network: "Network[Any]",
     epochs: int,
+    *,
+    of_layers: bool = False,
 ) -> Resumed:
     """Read the checkpoint that `network` is to go on from.
 
@@ -258,6 +278,8 @@ def resumed_run(
         Not changed.
     epochs : int
         Of the whole run.
+    of_layers : bool
+        Whether its layers are pretrained.
 
     Raises
     ------
@@ -266,8 +288,9 @@ def resumed_run(
     FormatError
         If no one is whole.
     OptionError
-        If the configurations differ, or the run has trained more epochs: the network
-        would not be one of so many.
+        If the run pretrains and the call does not, or the other way round; if the
+        configurations differ; if the run has trained more epochs: the network would
+        not be one of so many.
     """
     reader = writer_of(who, "checkpoint.safetensors", None)
 
@@ -276,6 +299,13 @@ def resumed_run(
         return Resumed(url, saved, RunState.from_dict(values, arrays))
 
     path, resumed = read_newest(who, os.fspath(path_or_url), read)
+    if (resumed.state.pretraining is not None) != of_layers:
+        wanted, came = ("pretraining", "a fit")[:: 1 if of_layers else -1]
+        call = "fit" if of_layers else "pretrain, and call fit behind it"
+        raise OptionError(
+            f"{who}: resume must be a checkpoint of {wanted}, got one of {came}. Give "
+            f"it to {call}. ({path})"
+        )
     before, now = resumed.network.conf.to_dict(), network.conf.to_dict()
     if type(resumed.network) is not type(network):
         before, now = type(resumed.network).__name__, type(network).__name__

@@ -16,6 +16,7 @@ from daskdl.data.room import LEAST_ROOM, Room
 from daskdl.data.sources.partition import Source
 from daskdl.errors import FormatError, OptionError
 from daskdl.nn.fitting.events import FitReport
+from daskdl.nn.fitting.pretraining_state import PretrainingState
 
 __all__ = ["DataFingerprint", "RunPlan", "RunPosition", "RunState"]
 
@@ -114,6 +115,11 @@ class RunPlan:
     master : str or None
         The training master and those of its options that change what is learnt; None in
         one process.
+    layers : tuple of str
+        Names of those that are pretrained, in their order; none where the network is
+        trained.
+    epochs : int or None
+        Of each of these layers. None of a fit, which may go on for more of them.
     data : DataFingerprint
     """
 
@@ -122,6 +128,8 @@ class RunPlan:
     batch_size: int | None = None
     normalizer: str | None = None
     master: str | None = None
+    layers: tuple[str, ...] = ()
+    epochs: int | None = None
     data: DataFingerprint = DataFingerprint()
 
     def check_goes_on(self, who: str, path: str, run: "RunPlan") -> None:
@@ -177,6 +185,8 @@ class RunState:
     members : tuple of mapping of str to object
         Of each worker by rank: what it alone has, such as a residual. Values are
         arrays, or as JSON has them.
+    pretraining : PretrainingState or None
+        Where layers stand; then the rest but the plan is of the one that learns.
     """
 
     plan: RunPlan
@@ -190,16 +200,29 @@ class RunState:
     report: FitReport = field(default_factory=FitReport)
     listeners: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     members: tuple[Mapping[str, Any], ...] = ()
+    pretraining: PretrainingState | None = None
 
     @property
     def arrays(self) -> tuple[dict[str, FloatArray], ...]:
-        """The arrays of each worker by rank, and behind them those of each listener."""
+        """The arrays of each worker by rank, and of each listener behind them.
+
+        Last the updater states of layers in pretraining, by their names.
+        """
+        layers = self.pretraining
+        last = () if layers is None else (layers.updater_states,)
         kept = (state for _, state in self.listeners)
-        return tuple(_part(one, are_arrays=True) for one in (*self.members, *kept))
+        all_of_them = (*self.members, *kept, *last)
+        return tuple(_part(one, are_arrays=True) for one in all_of_them)
+
+    def has_ended(self, epochs: int) -> bool:
+        """Tell whether the network, or the layer that learns, has nothing left."""
+        return self.is_stopped or self.position.epoch >= epochs
 
     def is_complete(self, epochs: int) -> bool:
         """Tell whether nothing is left to train of a run of so many epochs."""
-        return self.is_stopped or self.position.epoch >= epochs
+        layers = self.pretraining
+        is_last = layers is None or layers.number + 1 == len(self.plan.layers)
+        return is_last and self.has_ended(epochs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values of all but the arrays."""
@@ -214,6 +237,7 @@ class RunState:
             "plan": asdict(self.plan),
             "position": asdict(self.position),
             "report": asdict(self.report),
+            "pretraining": self.pretraining and self.pretraining.to_dict(),
         }
 
     @classmethod
@@ -241,6 +265,7 @@ class RunState:
                 (name, rows) for name, rows in data["partitions"]
             )
             plan["data"] = DataFingerprint(**data)
+            plan["layers"] = tuple(plan.get("layers", ()))
             position["positions"] = tuple(position["positions"])
             position["room"] = Room(**position["room"])
             position["left"] = tuple(map(tuple, position.get("left", ())))
@@ -248,13 +273,15 @@ class RunState:
             members = values.get("members", [{}] * len(arrays))
             names = [name for name, _ in values["listeners"]]
             kept = [state for _, state in values["listeners"]]
-            joined = _joined([*members, *kept], arrays)
+            last = len(members) + len(kept)
+            joined = _joined([*members, *kept], arrays[:last])
             changes = {
                 "plan": RunPlan(**plan),
                 "position": RunPosition(**position),
                 "report": FitReport.from_dict(values["report"]),
                 "listeners": tuple(zip(names, joined[len(members) :], strict=True)),
                 "members": joined[: len(members)],
+                "pretraining": _pretraining(values.get("pretraining"), arrays[last:]),
             }
             return cls(**{**values, **changes})
         except (KeyError, TypeError, ValueError) as error:
@@ -278,6 +305,18 @@ def _joined(
     nothing: Mapping[str, Any] = {}
     pairs = zip_longest(plain, arrays, fillvalue=nothing)
     return tuple({**values, **of_rank} for values, of_rank in pairs)
+
+
+def _pretraining(
+    plain: Mapping[str, Any] | None, arrays: Sequence[Mapping[str, FloatArray]]
+) -> PretrainingState | None:
+    if plain is None:
+        if arrays:
+            raise ValueError("arrays of nobody")
+        return None
+    # None at all before the first layer has learnt.
+    (own,) = arrays or [{}]
+    return PretrainingState.from_dict(plain, own)
 
 
 def _told(value: Any) -> str:

@@ -257,9 +257,3 @@ def test_what_cannot_be_restored_is_refused(clients, rows):
     with pytest.raises(DataError, match="distribution 'bernoulli' must be from 0"):
         front.pretrain(dl.DataSet(rows(40).features - 1), batch_size=8)
     np.testing.assert_array_equal(front.network.params, before)
-
-
-def test_a_checkpoint_of_a_run_is_refused(clients, rows, tmp_path):
-    front = DaskMultiLayer(clients(1), network())
-    with pytest.raises(OptionError, match=r"got pretraining of layer 'layer0'"):
-        front.pretrain(rows(20), batch_size=8, listeners=dl.RunCheckpoint(tmp_path))

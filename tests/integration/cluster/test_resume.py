@@ -44,13 +44,13 @@ if __name__ == "__main__":
 """
 
 
-def front_or_network(workers):
+def front_or_network(workers, network=None):
     """Return what fits in this process, or on a cluster of its own, as a context."""
     from contextlib import contextmanager, nullcontext
 
     from distributed import Client, LocalCluster
 
-    network = dl.MultiLayerNetwork(
+    network = network or dl.MultiLayerNetwork(
         dl.MultiLayerConfiguration(
             input=dl.FeedForward(5),
             layers=[dl.Dense(8, keep_probability=0.7), dl.Output(2)],
@@ -79,9 +79,9 @@ def front_or_network(workers):
     return opened()
 
 
-def program(tmp_path, workers, epochs, rows, name):
+def program(tmp_path, workers, epochs, rows, name, text=PROGRAM):
     script = tmp_path / "program.py"
-    script.write_text(PROGRAM)
+    script.write_text(text)
     return [
         *(sys.executable, str(script), str(workers)),
         *(str(tmp_path / name), str(epochs), str(tmp_path / f"{name}.safetensors")),

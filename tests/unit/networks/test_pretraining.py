@@ -483,14 +483,6 @@ def test_each_worker_draws_its_own_corruption(data):
     assert scores[0] == scores[1] != scores[2]
 
 
-def test_a_checkpoint_of_a_run_is_refused_before_anything_is_trained(data, tmp_path):
-    net = two()
-    before = net.params.copy()
-    with pytest.raises(OptionError, match=r"got pretraining of layer 'layer0', with"):
-        net.pretrain(data, listeners=dl.RunCheckpoint(tmp_path))
-    np.testing.assert_array_equal(net.params, before)
-
-
 def test_a_layer_in_pretraining_travels_as_values(data):
     """Where it stands, with its own updater state and counters."""
     here = two(updater=ADAM)
