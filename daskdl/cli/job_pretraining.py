@@ -8,9 +8,11 @@ from daskdl.cli.job_values import Texts
 from daskdl.cli.progress import View
 from daskdl.data.sources.partition import Source
 from daskdl.nn.conf.values import Conf, Count
+from daskdl.nn.file_formats import writer_of
+from daskdl.nn.fitting.checkpoint_directory import read_newest
 from daskdl.nn.network import Network
 
-__all__ = ["PretrainingOptions", "check_layers", "pretrain"]
+__all__ = ["PretrainingOptions", "check_layers", "is_amid_pretraining", "pretrain"]
 
 
 class PretrainingOptions(Conf):
@@ -35,12 +37,25 @@ def check_layers(network: Network[Any], options: PretrainingOptions) -> None:
     ------
     OptionError
     """
-    who, names = "training.pretrain", options.layers
-    if names is None:
-        network.pretraining.chosen(who)
-        return
-    for name in [names] if isinstance(names, str) else names:
-        network.pretraining.layer(who, name)
+    network.pretraining.chosen("training.pretrain", options.layers)
+
+
+def is_amid_pretraining(directory: str) -> bool:
+    """Tell whether a run stood in its pretraining at its last checkpoint.
+
+    Parameters
+    ----------
+    directory : str
+        Path or URL, with at least one.
+
+    Raises
+    ------
+    FormatError
+        If no checkpoint is whole.
+    """
+    reader = writer_of("run", "checkpoint.safetensors", None)
+    _, (_, values, _) = read_newest("run", directory, reader.load_run)
+    return values.get("pretraining") is not None
 
 
 def pretrain(
@@ -56,15 +71,9 @@ def pretrain(
     options : PretrainingOptions
         Of the job's `training`.
     view : View
-        Shown what goes on.
+        Told what is read.
     **how
         Other arguments of ``pretrain``.
     """
     view.note(f"pretraining on {data.name}")
-    how = {"epochs": options.epochs, "listeners": [view], **how}
-    if options.layers is None:
-        front.pretrain(data, **how)
-        return
-    names = options.layers
-    for name in [names] if isinstance(names, str) else names:
-        front.pretrain_layer(name, data, **how)
+    front.pretrain(data, epochs=options.epochs, layers=options.layers, **how)

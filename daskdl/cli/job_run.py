@@ -15,7 +15,7 @@ from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_early_stopping import validation_listener
 from daskdl.cli.job_file import job_text, load_job
 from daskdl.cli.job_network import job_network
-from daskdl.cli.job_pretraining import check_layers, pretrain
+from daskdl.cli.job_pretraining import check_layers, is_amid_pretraining, pretrain
 from daskdl.cli.progress import View, count, starting
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
@@ -237,6 +237,8 @@ def _train(
     resume: bool,
 ) -> None:
     found = directory.checkpoints() if resume else []
+    options = job.training.pretrain
+    is_amid = bool(found and options) and is_amid_pretraining(directory.here)
     if found:
         view.note(f"going on from {directory.path(found[0])}")
     elif resume:
@@ -245,25 +247,33 @@ def _train(
             f"begins anew, with {count(job.training.epochs, 'epoch')} to train; "
             "training.checkpoints.every_minutes writes checkpoints within an epoch, too"
         )
-    options = job.training.pretrain
-    # A run that goes on had a checkpoint behind its pretraining.
-    if options is not None and not found:
-        pretrain(front, data["pretrain"], options, view, **_how(job, data["pretrain"]))
-    if not job.training.epochs:
-        return
-    train = data["train"]
-    parts = count(len(train.partitions), "partition")
-    view.note(f"reading {train.name}: {parts}")
     when = job.training.checkpoints.model_dump()
-    # None before anything is trained, if the job itself says how to begin.
-    at_start = options is not None
-    checkpoints = RunCheckpoint(directory.here, at_start=at_start, **when)
     with GracefulEnd(view.note) as graceful_end:
+        if options is not None and (is_amid or not found):
+            # None before anything is trained: the job itself says how to begin.
+            checkpoints = RunCheckpoint(directory.here, at_start=False, **when)
+            pretrain(
+                front,
+                data["pretrain"],
+                options,
+                view,
+                listeners=[view, checkpoints, graceful_end],
+                resume=directory.here if is_amid else None,
+                **_how(job, data["pretrain"]),
+            )
+        if not job.training.epochs:
+            return
+        train = data["train"]
+        parts = count(len(train.partitions), "partition")
+        view.note(f"reading {train.name}: {parts}")
+        # With one of what pretraining gave, in place of its own.
+        behind = {"at_start": options is not None, "overwrite": options is not None}
+        checkpoints = RunCheckpoint(directory.here, **behind, **when)
         front.fit(
             train,
             epochs=job.training.epochs,
             listeners=[*hearing, checkpoints, graceful_end],
-            resume=directory.here if found else None,
+            resume=directory.here if found and not is_amid else None,
             **_how(job, train),
         )
 

@@ -268,7 +268,7 @@ def _refuse_pretraining(file: TensorFile) -> None:
         raise FormatError(
             "the file must hold a network that is pretrained, got a checkpoint of the "
             f"pretraining of {file.texts[_PRETRAINING]}. Go on with it by "
-            "pretrain(..., resume=...), and save the network."
+            "pretrain(..., resume=...) or daskdl run --resume."
         )
 
 

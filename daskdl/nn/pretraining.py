@@ -82,16 +82,19 @@ class Pretraining:
         OptionError
             If there is none, or one of those cannot be pretrained.
         """
-        if isinstance(layers, int | str):
-            return [self.layer(who, layers)]
         if layers is not None:
-            if not len(layers):
+            given: list[Any] = (
+                list(layers)
+                if isinstance(layers, Iterable) and not isinstance(layers, str)
+                else [layers]
+            )
+            if not given:
                 raise OptionError(
                     f"{who}: layers must name one that can be pretrained "
                     f"({some(self.names) or 'there is none'}), got none. Leave it out "
                     "for all."
                 )
-            return [self.layer(who, layer) for layer in layers]
+            return [self.layer(who, layer) for layer in given]
         if not (names := self.names):
             raise OptionError(
                 f"{who}: the network must have a layer that can be pretrained, got "

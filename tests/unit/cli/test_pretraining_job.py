@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import shutil
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ from daskdl.cli.progress import EventLines, View
 from daskdl.cluster.inference import Scored
 from daskdl.errors import WorkerLostError
 from daskdl.nn.fitting.events import FitStarted
+from daskdl.nn.pretraining import LayerPretraining
 from daskdl.nn.tallies import ScoreTally, tally_here
 from tests.unit.cli.test_job import refusal
 
@@ -30,18 +32,14 @@ LAYERS = [
 class Here:
     """A front end that trains in this process, and notes what it was asked for."""
 
-    calls: list[tuple[str, str | None, int]]
+    calls: list[tuple[str, object, int]]
 
     def __init__(self, client, network, master):
         self.network = network
 
     def pretrain(self, data, **how):
-        self.calls.append(("pretrain", None, how["epochs"]))
+        self.calls.append(("pretrain", how["layers"], how["epochs"]))
         self.network.pretrain(data, **_here(how))
-
-    def pretrain_layer(self, layer, data, **how):
-        self.calls.append(("pretrain", layer, how["epochs"]))
-        self.network.pretrain_layer(layer, data, **_here(how))
 
     def fit(self, data, **how):
         self.calls.append(("fit", None, how["epochs"]))
@@ -106,8 +104,7 @@ def test_layers_are_pretrained_in_front_of_the_training(run, calls):
 def test_layers_may_be_named(run, calls):
     result = run(pretrain={"layers": ["second", "first"]})
     assert result.exit_code == 0, result.output
-    named = [("pretrain", "second", 1), ("pretrain", "first", 1)]
-    assert calls == [*named, ("fit", None, 2)]
+    assert calls == [("pretrain", ("second", "first"), 1), ("fit", None, 2)]
 
 
 def test_a_job_may_do_nothing_but_pretrain(run, calls, out, job_values):
@@ -130,6 +127,74 @@ def test_other_data_may_be_pretrained_on(run, out, tmp_path, job_path):
     result = run(data={"pretrain": "more"}, pretrain={})
     assert result.exit_code == 0, result.output
     assert f"pretraining on {tmp_path / 'more'}" in result.stderr
+
+
+def lost_at(monkeypatch, minibatch):
+    """Let all workers go at a minibatch of the run, pretraining included."""
+    left = [minibatch]
+
+    def counted(original):
+        def train_minibatch(self, *args, **how):
+            left[0] -= 1
+            if not left[0]:
+                raise WorkerLostError("all went.")
+            return original(self, *args, **how)
+
+        return train_minibatch
+
+    for kind in (LayerPretraining, dl.MultiLayerNetwork):
+        one = counted(kind.train_minibatch)
+        monkeypatch.setattr(kind, "train_minibatch", one)
+
+
+# 3 minibatches an epoch: 9 of each of two layers, and 6 of the network.
+@pytest.mark.parametrize("minibatch", [5, 9, 10, 14, 18, 19, 23])
+def test_a_run_goes_on_where_it_was(run, calls, out, monkeypatch, minibatch):
+    options = {"pretrain": {"epochs": 3}, "batch_size": 16}
+    run(**options)
+    whole = dl.load(out / "model.safetensors")
+    shutil.rmtree(out)
+    with monkeypatch.context() as patch:
+        lost_at(patch, minibatch)
+        result = run(**options)
+    assert result.exit_code == 3, result.output
+    assert "checkpoint kept: " in result.stderr
+    calls.clear()
+    result = run("--resume", str(out), **options)
+    assert result.exit_code == 0, result.output
+    pretraining = [("pretrain", None, 3)] if minibatch <= 18 else []
+    assert calls == [*pretraining, ("fit", None, 2)]
+    model = dl.load(out / "model.safetensors")
+    np.testing.assert_array_equal(model.params, whole.params)
+    np.testing.assert_array_equal(model.updater_state, whole.updater_state)
+    assert not list(out.glob("checkpoint-*"))
+
+
+def test_a_job_that_does_nothing_but_pretrain_goes_on(
+    run, calls, out, monkeypatch, job_values
+):
+    del job_values["data"]["test"], job_values["data"]["label"]
+    options = {"epochs": 0, "pretrain": {"epochs": 3, "layers": ["second", "first"]}}
+    run(**options)
+    whole = dl.load(out / "model.safetensors")
+    shutil.rmtree(out)
+    with monkeypatch.context() as patch:
+        lost_at(patch, 13)
+        run(**options)
+    result = run("--resume", str(out), **options)
+    assert result.exit_code == 0, result.output
+    model = dl.load(out / "model.safetensors")
+    np.testing.assert_array_equal(model.params, whole.params)
+
+
+def test_pretraining_for_other_epochs_is_not_gone_on_with(run, out, monkeypatch):
+    with monkeypatch.context() as patch:
+        lost_at(patch, 8)
+        run(pretrain={"epochs": 3})
+    result = run("--resume", str(out), pretrain={"epochs": 4})
+    assert result.exit_code == 2
+    assert "must go on with the epochs of the run, 3, got 4" in result.stderr
+    assert list(out.glob("checkpoint-*"))
 
 
 def test_a_run_that_goes_on_does_not_pretrain_again(run, calls, out, monkeypatch):
