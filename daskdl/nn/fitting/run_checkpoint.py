@@ -86,11 +86,12 @@ class RunCheckpoint(Listener):
 
     def on_fit_start(self, fit: Fit) -> None:
         """Refuse the directory of another run, before anything is trained."""
+        has_written = self._position is not None
         self._begins, self._position = True, None
         self._iteration, self._time_s = fit.iteration, time.monotonic()
         if fit.layer_number and fit.resumed_from is None:
-            # The next layer of a run that is ours: its last checkpoint is enough.
-            self._is_own = True
+            # The next layer of a run: its last checkpoint is enough, if it is ours.
+            self._is_own = self._is_own or has_written
             return
         if fit.layer is None and fit.network.searches_lines:
             raise OptionError(
@@ -300,7 +301,8 @@ def resumed_run(
 
     path, resumed = read_newest(who, os.fspath(path_or_url), read)
     if (resumed.state.pretraining is not None) != of_layers:
-        wanted, came = ("pretraining", "a fit")[:: 1 if of_layers else -1]
+        kinds = "a fit", "pretraining"
+        came, wanted = kinds if of_layers else reversed(kinds)
         call = "fit" if of_layers else "pretrain, and call fit behind it"
         raise OptionError(
             f"{who}: resume must be a checkpoint of {wanted}, got one of {came}. Give "

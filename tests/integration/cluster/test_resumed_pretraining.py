@@ -166,6 +166,19 @@ def test_averaging_that_ends_amid_an_epoch_goes_on_with_the_same_bits(
     assert_same(resumed, whole)
 
 
+@pytest.mark.slow
+def test_one_worker_that_ends_amid_an_epoch_gives_the_bits_of_one_process(
+    clients, many, tmp_path
+):
+    alone = network().pretrain(many, **HOW)
+
+    def front():
+        return dl.DaskMultiLayer(clients(1), network(), dl.SharedTrainingMaster())
+
+    resumed = ended_and_resumed(front, many, tmp_path / "run", EndingIn("second"))
+    assert_same(resumed, alone)
+
+
 def test_sharing_that_ends_amid_an_epoch_goes_on_with_its_residuals(
     clients, many, tmp_path
 ):

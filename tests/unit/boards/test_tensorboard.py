@@ -143,6 +143,39 @@ def test_a_run_that_goes_on_takes_back_what_it_trains_again(network, data, board
     assert list(found["epoch_score"]) == [4, 8, 12]
 
 
+@pytest.mark.parametrize("layer", ["first", "second"])
+def test_pretraining_that_goes_on_draws_the_curves_of_one_run(data, tmp_path, layer):
+    """From its last whole epoch, the first of either layer."""
+
+    class FailingIn(Failing):
+        def iteration_done(self, fit):
+            if fit.layer == layer:
+                super().iteration_done(fit)
+
+    def pretrained(board, *listeners, **how):
+        encoders = [
+            dl.AutoEncoder(name=name, n_out=3, activation="tanh")
+            for name in ("first", "second")
+        ]
+        dl.MultiLayerNetwork(
+            dl.MultiLayerConfiguration(
+                input=dl.FeedForward(data.features.shape[1]),
+                layers=[*encoders, dl.Output(2)],
+            )
+        ).pretrain(
+            data, listeners=[dl.TensorBoardListener(board), *listeners], **HOW, **how
+        )
+        return curves(board)["score"]
+
+    checkpoints = tmp_path / "checkpoints"
+    whole = pretrained(tmp_path / "whole")
+    with pytest.raises(ZeroDivisionError):
+        pretrained(tmp_path / "board", dl.RunCheckpoint(checkpoints), FailingIn(6))
+    went_on = pretrained(tmp_path / "board", resume=checkpoints)
+    assert list(went_on) == list(range(1, 17))
+    assert went_on == pytest.approx(whole)
+
+
 def test_a_further_fit_of_the_listener_goes_on(network, data, board):
     listener = dl.TensorBoardListener(board)
     for _ in range(2):

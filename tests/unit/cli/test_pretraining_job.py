@@ -187,6 +187,18 @@ def test_a_job_that_does_nothing_but_pretrain_goes_on(
     np.testing.assert_array_equal(model.params, whole.params)
 
 
+def test_a_run_amid_pretraining_has_no_network_to_look_at(
+    run, runner, out, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        lost_at(patch, 8)
+        run(pretrain={"epochs": 3})
+    result = runner.invoke(main, ["inspect", str(out)])
+    assert result.exit_code == 2
+    message = "got a checkpoint of the pretraining of 'first', 'second'. Go on with it"
+    assert message in result.stderr
+
+
 def test_pretraining_for_other_epochs_is_not_gone_on_with(run, out, monkeypatch):
     with monkeypatch.context() as patch:
         lost_at(patch, 8)

@@ -293,6 +293,22 @@ def test_a_layer_that_had_learnt_all_is_heard_of_before_the_next(data, folder):
     ]
 
 
+@pytest.mark.parametrize("dies_at", [14, 17])
+def test_it_may_go_on_in_another_directory(dies_at, data, folder, tmp_path):
+    """Whose first checkpoint is written before anything is trained."""
+    listeners = [checkpoint(folder, every_n_iterations=None), Dying(dies_at)]
+    with pytest.raises(KeyboardInterrupt):
+        network().pretrain(data, **HOW, listeners=listeners)
+    other = tmp_path / "other"
+    with pytest.raises(KeyboardInterrupt):
+        network().pretrain(
+            data, **HOW, resume=folder, listeners=[checkpoint(other), Dying(1)]
+        )
+    assert names(other) == ["checkpoint-000001.safetensors"]
+    went_on = network().pretrain(data, **HOW, resume=other)
+    assert_same(went_on, network().pretrain(data, **HOW))
+
+
 @pytest.mark.parametrize("dies_at", [4, 10, 11, 15, 23])
 def test_early_stopping_goes_on_with_the_next_layer_anew(data, folder, dies_at):
     """Two epochs of each layer, as none improves by that much."""
@@ -373,6 +389,21 @@ def test_a_state_comes_back_as_it_was(data, folder):
     state = RunState.from_dict(values, arrays)
     assert state.pretraining.counts == {"first": (15, 3), "second": (6, 1)}
     assert json.dumps(state.to_dict()) == json.dumps(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"counts": {"first": [15, 3]}}, r"updater states of \['first', 'second'\]"),
+        (None, "arrays of nobody"),
+    ],
+)
+def test_a_state_that_does_not_fit_its_arrays_is_refused(data, folder, change, message):
+    stopped(network(), data, folder)
+    _, values, arrays = load_run(str(folder / names(folder)[-1]))
+    values["pretraining"] = change and {**values["pretraining"], **change}
+    with pytest.raises(FormatError, match=message):
+        RunState.from_dict(values, arrays)
 
 
 def test_a_listener_that_keeps_arrays_goes_with_it(data, folder):
