@@ -140,7 +140,8 @@ class ClusterNetwork(ClusterPretraining[N]):
         Raises
         ------
         OptionError, DataError, ShapeError
-            Before any worker trains, when options, data and network do not go together.
+            Before any worker trains, when options, data and network do not go together,
+            or the network surely does not fit into the memory of workers.
         WorkerLostError
             When no worker is left.
         """
@@ -160,7 +161,9 @@ class ClusterNetwork(ClusterPretraining[N]):
             else resumed.normalizer(who, normalizer)
         )
         given = given_options(f"{who}.fit", options, source_options)
-        enough_workers = self._enough_workers(start_timeout_s, workers, resources)
+        enough_workers = self._workers_for(
+            self.network, start_timeout_s, workers, resources
+        )
         tell = partial(tell_preparing, hearing)
         with ExitStack() as held:
             prepared = held.enter_context(

@@ -12,6 +12,7 @@ from daskdl.cluster.driver import Driver
 from daskdl.cluster.frontend_dl4j import Dl4jMethods
 from daskdl.cluster.frontend_inference import AGAIN, N
 from daskdl.cluster.inference import scan_on
+from daskdl.cluster.member_memory import check_members_fit, fitting_workers
 from daskdl.cluster.member_states import KeptStates
 from daskdl.cluster.session_members import SESSION_ADVICE
 from daskdl.cluster.travel import check_travels, travelling
@@ -208,7 +209,9 @@ class ClusterPretraining(Dl4jMethods[N]):
         )
         batch_size = self._master.batch_size(batch_size)
         given = given_options(who, options, source_options)
-        enough_workers = self._enough_workers(start_timeout_s, workers, resources)
+        enough_workers = self._workers_for(
+            layers[0], start_timeout_s, workers, resources
+        )
         tell = partial(tell_preparing, hearing)
         with self._prepared(
             layers[0],
@@ -280,6 +283,26 @@ class ClusterPretraining(Dl4jMethods[N]):
     def _shown(self, hearing: Sequence[Listener], trained: Trained) -> list[Listener]:
         """Return listeners with the one that shows a fit in Dask's dashboard."""
         return [*hearing, DashboardListener(self._client, trained, self._master)]
+
+    def _workers_for(
+        self,
+        trained: Trained,
+        start_timeout_s: float | None,
+        workers: Sequence[str] | int | None,
+        resources: Mapping[str, float] | None,
+    ) -> AbstractContextManager[None]:
+        """Wait for workers in a block, whose memory can hold what is trained."""
+        enough_workers = self._enough_workers(start_timeout_s, workers, resources)
+        check = partial(
+            check_members_fit,
+            self._client,
+            type(self).__name__,
+            trained,
+            self._master,
+            workers,
+            resources,
+        )
+        return fitting_workers(enough_workers, check)
 
     @contextmanager
     def _prepared(

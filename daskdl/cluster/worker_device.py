@@ -10,13 +10,18 @@ from typing import Any
 
 from distributed import get_worker
 
-from daskdl.arrays.device import PRIORITY_VARIABLE, prefer_device
+from daskdl.arrays.device import PRIORITY_VARIABLE, asked_for, prefer_device
 from daskdl.errors import DeviceError, MissingExtraError
 from daskdl.nn.fitting.trained import Trained, network_of
 from daskdl.nn.network import Network
 from daskdl.training.state import NetworkState, trained_from_state
 
-__all__ = ["GPU_RESOURCE", "network_on_worker", "trained_on_worker"]
+__all__ = [
+    "GPU_RESOURCE",
+    "keeps_networks_on_device",
+    "network_on_worker",
+    "trained_on_worker",
+]
 
 # What everybody calls it, Dask's own documentation among them.
 GPU_RESOURCE = "GPU"
@@ -24,6 +29,12 @@ GPU_RESOURCE = "GPU"
 _PRELOAD = "dask_cuda.initialize"
 # Of Dask: what daskdl's own loggers say below a warning no worker shows.
 _log = logging.getLogger("distributed.worker")
+
+
+def keeps_networks_on_device(worker: Any) -> bool:
+    """Return whether networks of a worker's tasks do not live in main memory."""
+    asked = asked_for()
+    return asked == "cupy" or (asked is None and _why_device(worker) is not None)
 
 
 def network_on_worker(state: NetworkState) -> Network[Any]:

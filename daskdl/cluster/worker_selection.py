@@ -69,6 +69,20 @@ class WorkerSelection:
         there = [workers[one] for one in self.suitable() if one in workers]
         return [worker["memory_limit"] or 0 for worker in there]
 
+    def nanny_limits(self) -> dict[str, int]:
+        """Return beyond what suitable workers may be ended, in bytes; 0 is by nobody.
+
+        Nannies do that. A worker that has none stands still at its limit.
+        """
+        workers = self._workers()
+        return {
+            address: (workers[address]["memory_limit"] or 0)
+            if workers[address].get("nanny")
+            else 0
+            for address in self.suitable()
+            if address in workers
+        }
+
     def vacancies(self, members: int) -> int | None:
         """Return how many workers may join beside the members; None for all."""
         return max(0, self._wanted - members) if isinstance(self._wanted, int) else None

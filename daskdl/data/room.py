@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LEAST_ROOM", "Room", "room_here", "room_of"]
+__all__ = ["HELD_BYTES", "LEAST_ROOM", "Room", "room_here", "room_of"]
 
 # Control groups, as containers have them: version 2, version 1.
 _GROUP_LIMITS = (
@@ -36,7 +36,7 @@ class Room:
 
 # What a worker holds beside its data: 300 MiB where it compiles its kernels, and what
 # allocators keep.
-_HELD_BYTES = 320 << 20
+HELD_BYTES = 320 << 20
 # Where nobody says how much memory there is.
 LEAST_ROOM = Room(cache_bytes=128 << 20, window_bytes=64 << 20)
 
@@ -58,7 +58,7 @@ def room_of(limits: Iterable[int]) -> Room:
     if least is None:
         return LEAST_ROOM
     # A process may have less than a worker, which has no less than 400 MiB.
-    free = max(least - _HELD_BYTES, least // 5)
+    free = max(least - HELD_BYTES, least // 5)
     return Room(cache_bytes=max(1, free // 4), window_bytes=max(1, free // 10))
 
 
