@@ -21,6 +21,7 @@ from daskdl.cluster.epoch_order import EpochOrder, Shares
 from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError, Standing
 from daskdl.cluster.last_scores import ScoreComparison
 from daskdl.cluster.masters.options import TrainingMaster
+from daskdl.cluster.member_memory import ended_in_vain
 from daskdl.cluster.member_states import MemberStates, States
 from daskdl.cluster.membership import LostMember
 from daskdl.cluster.orders import EndEpoch, Finish
@@ -38,7 +39,7 @@ from daskdl.errors import (
     StepTimeoutError,
     WorkerLostError,
 )
-from daskdl.nn.fitting.events import FitReport, WorkersRejoined
+from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData
@@ -283,23 +284,23 @@ class Driver:
             self._news.will_tell(rank)
         is_full = self._news.tell_all_lost(self._epoch)
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
-        if not timeout_s or not self._kept.go_back(is_memory_full=is_full):
-            raise WorkerLostError(*error.args) from error
+        has_trained = self._meter.examples > self._kept.examples
+        may_go_back = self._kept.go_back(
+            is_memory_full=is_full, has_trained=has_trained
+        )
         what = str(error).removesuffix(SESSION_ADVICE).rstrip()
+        if timeout_s and self._kept.is_in_vain:
+            raise ended_in_vain(what, self._network, self._master) from error
+        if not timeout_s or not may_go_back:
+            raise WorkerLostError(*error.args) from error
         logger.warning("%s Others that come go on with the fit.", what)
         if not self._members.start_again(state, timeout_s):
             raise WorkerLostError(*error.args) from error
         self._phase += 1
         self._is_behind = False
         load_state(self._network, state)
-        self._fit.tell(
-            WorkersRejoined(
-                time_s=self._fit.time_s,
-                epoch=state.epoch_count - first,
-                workers=tuple(self._members.addresses.values()),
-                repeated_examples=self._meter.examples - self._kept.examples,
-            )
-        )
+        repeated = self._meter.examples - self._kept.examples
+        self._news.tell_rejoined(state.epoch_count - first, repeated)
         self._kept.examples = self._meter.examples
 
     def _fit_epoch(self, epoch: int, after: Standing, *, shuffle: bool) -> None:

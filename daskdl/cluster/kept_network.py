@@ -19,6 +19,9 @@ SHARE = 0.02
 MOST_RETURNS = 50
 # Of these, after workers whose memory was nearly full: others will fare no better.
 MOST_FULL_RETURNS = 10
+# Of these, in a row, if nobody trained a minibatch: then the network is too large. Once
+# it may be what others had left in the memory of workers, which new ones do not have.
+MOST_VAIN_RETURNS = 2
 
 
 class NobodyLeftError(WorkerLostError):
@@ -71,6 +74,12 @@ class KeptNetwork:
         self._is_from_before = False
         self._returns = 0
         self._full_returns = 0
+        self._vain_returns = 0
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether memory alone ends the members, before any of them has trained."""
+        return self._vain_returns > MOST_VAIN_RETURNS
 
     def keep(
         self, state: NetworkState, standing: Standing, examples: int, cost_s: float
@@ -79,7 +88,7 @@ class KeptNetwork:
         self.state, self.standing, self.examples = state, standing, examples
         self._kept_s, self._is_from_before = time.monotonic(), False
         self.cost.timed(cost_s)
-        self._returns = self._full_returns = 0
+        self._returns = self._full_returns = self._vain_returns = 0
 
     def is_due(self, rule: StandstillRule | None = None) -> bool:
         """Return whether a snapshot costs little, measured by what may be lost.
@@ -91,16 +100,25 @@ class KeptNetwork:
         pays = rule is not None and rule.pays_at_end(now, self.cost)
         return self._is_from_before or costs_little or pays
 
-    def go_back(self, *, is_memory_full: bool = False) -> bool:
+    def go_back(
+        self, *, is_memory_full: bool = False, has_trained: bool = True
+    ) -> bool:
         """Note that the fit goes on from here; False if it did too often.
 
         Parameters
         ----------
         is_memory_full : bool
             Whether that ended the members, as far as is known.
+        has_trained : bool
+            Whether they trained a minibatch before.
         """
         self._returns += 1
         self._full_returns += is_memory_full
+        is_in_vain = is_memory_full and not has_trained
+        self._vain_returns = self._vain_returns + 1 if is_in_vain else 0
         # So that the next epoch is not lost again.
         self._is_from_before = True
-        return self._returns <= MOST_RETURNS and self._full_returns <= MOST_FULL_RETURNS
+        is_seldom = (
+            self._returns <= MOST_RETURNS and self._full_returns <= MOST_FULL_RETURNS
+        )
+        return is_seldom and not self.is_in_vain

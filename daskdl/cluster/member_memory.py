@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import dask
-import psutil
 from distributed import Client
 
-from daskdl.checks import some
 from daskdl.cluster.calls import Answers, call_each
 from daskdl.cluster.masters.options import (
     BlockMomentumTrainingMaster,
@@ -24,15 +22,24 @@ from daskdl.cluster.masters.options import (
 from daskdl.cluster.worker_device import keeps_networks_on_device
 from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.room import HELD_BYTES
-from daskdl.errors import OptionError
+from daskdl.errors import OptionError, WorkerLostError
 from daskdl.nn.conf.updaters import NoOp
 from daskdl.nn.fitting.trained import Trained, network_of
 
-__all__ = ["MemberMemory", "check_members_fit", "fitting_workers", "member_memory"]
+__all__ = [
+    "MemberMemory",
+    "check_members_fit",
+    "ended_in_vain",
+    "fitting_workers",
+    "member_memory",
+]
 
 # A worker that does not answer is not judged here.
 ANSWER_S = 5.0
-# Who asks for no more need not ask its workers.
+# After its imports, before it compiles or reads anything, a worker holds 125 MiB. What
+# it holds at the moment is no better number: of a fit that ended much lies free.
+_IMPORTED_BYTES = 120 << 20
+# Who needs no more of the limit does not ask.
 _SURELY_FREE = 0.9
 
 
@@ -159,35 +166,59 @@ def check_members_fit(
     }
     if len(limits) - len(doubtful) >= selection.n_wanted:
         return
-    held = _held_by_workers(client, list(doubtful))
-    small = {
-        address: (limit, *held[address])
+    fractions = _ended_at(client, list(doubtful))
+    small = [
+        _SmallWorker(address, limit, fractions[address])
         for address, limit in doubtful.items()
-        if address in held and needed.total > _left(limit, *held[address])
-    }
-    if len(limits) - len(small) < selection.n_wanted and small:
+        if address in fractions
+    ]
+    small = [worker for worker in small if needed.total > worker.left]
+    if small and len(limits) - len(small) < selection.n_wanted:
         raise OptionError(_refusal(who, needed, small))
 
 
-def _left(limit: int, held: int, fraction: float) -> int:
-    """Return what a worker has left before its nanny ends it, in bytes."""
-    # What is more may be data, which others may be about to take away.
-    return int(fraction * limit) - min(held, HELD_BYTES)
+@dataclass(frozen=True)
+class _SmallWorker:
+    address: str
+    limit: int
+    fraction: float  # of the limit, at which its nanny ends it
+
+    @property
+    def left(self) -> int:
+        return int(self.fraction * self.limit) - _IMPORTED_BYTES
 
 
-def _refusal(
-    who: str, needed: MemberMemory, small: Mapping[str, tuple[int, int, float]]
-) -> str:
-    address, (limit, held, fraction) = min(small.items(), key=lambda one: one[1])
-    others = f" and {len(small) - 1} more" if len(small) > 1 else ""
-    enough = int((needed.total + HELD_BYTES) / fraction)
+def ended_in_vain(
+    what: str, trained: Trained, master: TrainingMaster
+) -> WorkerLostError:
+    """Return what ends a fit whose members go, again and again, before they train.
+
+    Parameters
+    ----------
+    what : str
+        What is said of the last of them, whose memory was full.
+    trained, master
+        What was to be trained, and how.
+    """
+    return WorkerLostError(
+        f"{what} Workers were ended for their memory again and again, "
+        "and none had trained a minibatch. A member holds at least "
+        f"{member_memory(trained, master, 1)}; beside it a worker needs some "
+        f"{_mib(HELD_BYTES)} MiB, and the activations of a minibatch."
+    )
+
+
+def _refusal(who: str, needed: MemberMemory, small: Sequence[_SmallWorker]) -> str:
+    least = min(small, key=lambda worker: worker.left)
+    others = f", as {len(small) - 1} more," if len(small) > 1 else ""
+    enough = int((needed.total + HELD_BYTES) / least.fraction)
     return (
-        f"{who}: a member must fit into its worker's memory. It holds at least "
-        f"{needed}. Worker {address}{others} has {_mib(_left(limit, held, fraction))} "
-        f"MiB for it: Dask ends it at {fraction:.0%} of memory_limit, which is "
-        f"{_mib(limit)} MiB, and {_mib(min(held, HELD_BYTES))} MiB are taken. Start "
-        f"workers with a memory_limit of {_mib(enough)} MiB and more, fewer of them on "
-        "a machine if need be, or take an updater with less state, or a smaller "
+        f"{who}: a member must fit into its worker's memory, it holds at least "
+        f"{needed}. Worker {least.address}{others} has {_mib(max(0, least.left))} MiB "
+        f"for it: Dask ends it at {least.fraction:.0%} of memory_limit, "
+        f"{_mib(least.limit)} MiB, and it holds {_mib(_IMPORTED_BYTES)} MiB itself. "
+        f"Start workers with a memory_limit of {_mib(enough)} MiB or more, fewer of "
+        "them on a machine if need be, or take an updater with less state or a smaller "
         "network."
     )
 
@@ -196,27 +227,22 @@ def _mib(n_bytes: int) -> str:
     return f"{n_bytes >> 20:,}"
 
 
-def _held_by_workers(
-    client: Client, addresses: Sequence[str]
-) -> dict[str, tuple[int, float]]:
-    """Return what these hold now, and at which part of the limit each is ended."""
+def _ended_at(client: Client, addresses: Sequence[str]) -> dict[str, float]:
+    """Return at which part of its limit each of these is ended, if it is."""
     arguments: dict[str, tuple[Any, ...]] = dict.fromkeys(addresses, ())
-    answers: Answers = client.sync(
-        call_each, client, held_by_worker, arguments, ANSWER_S
-    )
-    return {a: told for a, told in answers.values.items() if told is not None}
+    answers: Answers = client.sync(call_each, client, ended_at, arguments, ANSWER_S)
+    return {address: told for address, told in answers.values.items() if told}
 
 
-def held_by_worker(dask_worker: Any) -> tuple[int, float] | None:
-    """Return what this worker holds, and at which part of its limit it is ended.
+def ended_at(dask_worker: Any) -> float:
+    """Return at which part of its limit this worker is ended; 0 if it is not.
 
-    None where members are not ended for what networks take.
+    Nor is it for networks that it keeps on a device.
     """
+    if keeps_networks_on_device(dask_worker):
+        return 0.0
     # Of the nanny, which hands its configuration to its worker.
-    fraction = dask.config.get("distributed.worker.memory.terminate")
-    if not fraction or keeps_networks_on_device(dask_worker):
-        return None
-    return int(psutil.Process().memory_info().rss), float(fraction)
+    return float(dask.config.get("distributed.worker.memory.terminate") or 0.0)
 
 
 @contextmanager

@@ -284,7 +284,7 @@ class SessionMembers:
         """
         wanted = max(self._selection.n_wanted, self._n_members)
         present = self._selection.suitable
-        wait = WorkerWait(self._client, wanted)
+        wait = WorkerWait(self._client, wanted, after_deaths=True)
         with asked_for(self._client, wanted) as ask:
             there = await_replacements(
                 self._able, present, ask, wait, wanted, timeout_s

@@ -13,6 +13,7 @@ from daskdl.nn.fitting.events import (
     WorkerLeftOut,
     WorkerLost,
     WorkersJoined,
+    WorkersRejoined,
 )
 from daskdl.nn.fitting.fit import Fit
 
@@ -33,6 +34,7 @@ class WorkerNews:
         self._clock_s: float | None = None
         self._noticed: dict[int, float] = {}
         self._untold: set[int] = set()
+        self._judged: set[int] = set()  # told, or known when all went the last time
 
     def notice(self, rank: int) -> None:
         """Note when a member went."""
@@ -46,6 +48,7 @@ class WorkerNews:
         """Tell which members went in an epoch, and what they left."""
         for lost in lost_members:
             self._untold.discard(lost.rank)
+            self._judged.add(lost.rank)
             address = self._members.address_of(lost.rank)
             self._fit.tell(
                 WorkerLost(
@@ -59,9 +62,13 @@ class WorkerNews:
             )
 
     def tell_all_lost(self, epoch: int) -> bool:
-        """Tell the rest, when all went; return whether the memory of one was full."""
-        memory, address_of = self._members.memory, self._members.address_of
-        is_full = any(memory.reason(address_of(rank)) for rank in self._untold)
+        """Tell the rest, when all went; return whether the memory of one was full.
+
+        Also of those that went before they could train, of whom nothing is told.
+        """
+        gone = map(self._members.address_of, self._noticed.keys() - self._judged)
+        is_full = bool(self._members.memory.reason_of_any(gone))
+        self._judged |= self._noticed.keys()
         self.tell_lost([LostMember(r, (), 0) for r in sorted(self._untold)], epoch)
         return is_full
 
@@ -79,6 +86,17 @@ class WorkerNews:
                     time_s=self._fit.time_s, epoch=epoch, workers=tuple(joined)
                 )
             )
+
+    def tell_rejoined(self, epoch: int, repeated_examples: int) -> None:
+        """Tell which members go on, where all went, and what is trained again."""
+        self._fit.tell(
+            WorkersRejoined(
+                time_s=self._fit.time_s,
+                epoch=epoch,
+                workers=tuple(self._members.addresses.values()),
+                repeated_examples=repeated_examples,
+            )
+        )
 
     def tell_left_out(self, event: LeftOut) -> None:
         """Tell that a worker is there and does not take part."""

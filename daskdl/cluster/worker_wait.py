@@ -22,11 +22,16 @@ class WorkerWait:
         and the log says how somebody else does.
     wanted : int
         How many must be there.
+    after_deaths : bool
+        Whether there were as many, who all went: nannies, or others, start them anew.
     """
 
-    def __init__(self, client: Client, wanted: int) -> None:
+    def __init__(
+        self, client: Client, wanted: int, *, after_deaths: bool = False
+    ) -> None:
         self._client = client
         self._wanted = wanted
+        self._after_deaths = after_deaths
         self._tell_s = -math.inf
         self._since = ""
 
@@ -40,7 +45,7 @@ class WorkerWait:
         Parameters
         ----------
         there : int
-            How many have come.
+            How many have come. If that is enough, none of them can take part yet.
         now, end_s : float
             By one clock: the time, and when the wait ends.
 
@@ -54,15 +59,20 @@ class WorkerWait:
         is_first = self._tell_s == -math.inf
         self._tell_s = now + TELL_EVERY_S
         logger.warning(
-            "waiting for workers: %d must be there, %d %s; %.0f s more at most%s%s",
-            self._wanted,
-            there,
-            "is" if there == 1 else "are",
+            "waiting for workers%s; %.0f s more at most%s%s",
+            self._what(there),
             max(0.0, end_s - now),
             self._since,
             _advice(self._client) if is_first else "",
         )
         return True
+
+    def _what(self, there: int) -> str:
+        are = "is" if there == 1 else "are"
+        if there >= self._wanted:
+            return f" to get ready: {there} {are} there, and cannot take part yet"
+        to_do = " to come back, as all went" if self._after_deaths else ""
+        return f"{to_do}: {self._wanted} must be there, {there} {are}"
 
     def end(self, there: int) -> None:
         """Log who is there, if a wait was told."""

@@ -29,6 +29,11 @@ class InlineClient:
     def nthreads(self):
         return {"a": 1, "b": 1}
 
+    def scheduler_info(self, n_workers):
+        """Nobody has a limit of memory."""
+        worker = {"memory_limit": 0, "resources": {}}
+        return {"workers": dict.fromkeys(self.nthreads(), worker)}
+
     async def run(self, function, *args, workers, on_error):
         return {address: function(*args) for address in workers}
 

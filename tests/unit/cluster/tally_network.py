@@ -19,6 +19,7 @@ class TallyNetwork:
     """
 
     running_slots = ()
+    plan = SimpleNamespace(blocks=())  # no updater
     searches_lines = False
     normalizer = None
     class_names = None

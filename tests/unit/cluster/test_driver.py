@@ -10,7 +10,11 @@ from distributed import KilledWorker
 from daskdl.cluster import driver as driver_module
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.full_memory import FullMemory
-from daskdl.cluster.kept_network import MOST_FULL_RETURNS, MOST_RETURNS
+from daskdl.cluster.kept_network import (
+    MOST_FULL_RETURNS,
+    MOST_RETURNS,
+    MOST_VAIN_RETURNS,
+)
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.member_states import MemberStates
 from daskdl.cluster.orders import EndEpoch, Finish, Restore
@@ -402,23 +406,24 @@ def test_when_all_went_others_go_on_from_the_end_of_an_epoch(returning):
     assert [(one.epoch, one.workers) for one in report.rejoined] == [(1, ("a2", "b2"))]
 
 
-def test_what_was_trained_in_vain_counts_as_repeated(returning):
-    members = returning._members
-    trained = {
-        "phase": 1,
-        "trained": 2,
-        "is_idle": False,
-        "may_move": False,
-    }
+def report_first(members):
+    """Have one member report a minibatch or two before all go."""
     real = members.order
+    values = {"trained": 2, "is_idle": False, "may_move": False, "bytes_sent": 0}
+    values |= {"score_sum": 1.0, "scores": 8}
 
-    def report_first(orders):
+    def order(orders):
         real(orders)
         if members.events and isinstance(members.events[0], WorkerGone):
-            values = {**trained, "score_sum": 1.0, "scores": 8, "bytes_sent": 0}
-            members.events.appendleft(MemberReport(0, "progress", values))
+            rank, given = min(orders.items())
+            told = MemberReport(rank, "progress", {**values, "phase": given.phase})
+            members.events.appendleft(told)
 
-    members.order = report_first
+    members.order = order
+
+
+def test_what_was_trained_in_vain_counts_as_repeated(returning):
+    report_first(returning._members)
     report = returning.fit(3, shuffle=False)
     assert (report.repeated_examples, report.examples) == (8, 3 * 16 + 8)
 
@@ -433,9 +438,37 @@ def test_workers_that_go_again_and_again_end_the_fit(returning):
 def test_workers_that_go_with_their_memory_full_end_the_fit_sooner(returning):
     returning._members.goes = 100
     returning._members.memory.reason = lambda address: "its memory was nearly full"
+    report_first(returning._members)
     with pytest.raises(WorkerLostError, match="its memory was nearly full"):
         returning.fit(3, shuffle=False)
     assert len(returning.report.rejoined) == MOST_FULL_RETURNS
+
+
+def test_workers_whose_memory_is_full_before_they_train_end_it_at_once(returning):
+    returning._members.goes = 100
+    returning._members.memory.reason = lambda address: "its memory was nearly full"
+    with pytest.raises(
+        WorkerLostError, match=r"none had trained a minibatch\. A member holds at least"
+    ):
+        returning.fit(3, shuffle=False)
+    assert len(returning.report.rejoined) == MOST_VAIN_RETURNS
+
+
+def test_memory_that_is_full_while_members_start_is_known(returning):
+    members = returning._members
+    members.memory.reason = lambda address: "its memory was nearly full"
+    begun = members.start_again
+
+    def start_again(state, timeout_s):
+        begun(state, timeout_s)
+        members.not_ready = list(members.addresses.values())
+        members.events.extend(map(WorkerGone, members.not_ready))
+        return True
+
+    members.start_again = start_again
+    with pytest.raises(WorkerLostError, match="none had trained a minibatch"):
+        returning.fit(3, shuffle=False)
+    assert len(returning.report.rejoined) == MOST_VAIN_RETURNS
 
 
 def test_memory_is_the_reason_if_it_was_that_of_another_worker(returning):

@@ -6,6 +6,7 @@ from daskdl.cluster import kept_network
 from daskdl.cluster.kept_network import (
     MOST_FULL_RETURNS,
     MOST_RETURNS,
+    MOST_VAIN_RETURNS,
     KeptNetwork,
     Standing,
 )
@@ -67,3 +68,37 @@ def test_a_fit_returns_to_one_network_so_many_times_only(clock, is_memory_full, 
     assert returns == [True] * most + [False]
     kept.keep(None, BEGINNING, 8, cost_s=1.0)
     assert kept.go_back(is_memory_full=is_memory_full)
+
+
+def test_it_returns_seldom_where_memory_ends_all_before_they_train(clock):
+    kept = KeptNetwork(None, BEGINNING)
+    in_vain = {"is_memory_full": True, "has_trained": False}
+    returns = [kept.go_back(**in_vain) for _ in range(MOST_VAIN_RETURNS + 1)]
+    assert returns == [True] * MOST_VAIN_RETURNS + [False]
+    assert kept.is_in_vain
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        {"is_memory_full": True, "has_trained": True},
+        {"is_memory_full": False, "has_trained": False},
+    ],
+    ids=["a minibatch was trained", "others ended them"],
+)
+def test_deaths_for_memory_count_only_in_a_row(clock, between):
+    """A worker that is ended for its memory now and then does not end a fit."""
+    kept = KeptNetwork(None, BEGINNING)
+    for _ in range(3):
+        for _ in range(MOST_VAIN_RETURNS):
+            assert kept.go_back(is_memory_full=True, has_trained=False)
+        assert kept.go_back(**between)
+    assert not kept.is_in_vain
+
+
+def test_deaths_for_memory_count_anew_for_a_network_that_was_kept(clock):
+    kept = KeptNetwork(None, BEGINNING)
+    for _ in range(5):
+        for _ in range(MOST_VAIN_RETURNS):
+            assert kept.go_back(is_memory_full=True, has_trained=False)
+        kept.keep(None, BEGINNING, 8, cost_s=1.0)

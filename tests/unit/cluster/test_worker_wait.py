@@ -22,6 +22,20 @@ def test_it_is_told_every_few_seconds(caplog):
     )
 
 
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        (0, "workers to come back, as all went: 2 must be there, 0 are; 60 s"),
+        (1, "workers to come back, as all went: 2 must be there, 1 is; 60 s"),
+        (2, "workers to get ready: 2 are there, and cannot take part yet; 60 s"),
+        (3, "workers to get ready: 3 are there, and cannot take part yet; 60 s"),
+    ],
+)
+def test_after_deaths_it_is_told_that_they_come_back(there, told, caplog):
+    WorkerWait(LOCAL, 2, after_deaths=True).look(there, 0.0, 60.0)
+    assert caplog.messages == [f"waiting for {told} more at most"]
+
+
 def test_who_has_an_address_alone_is_told_once_how_workers_start(caplog):
     wait = WorkerWait(BY_ADDRESS, 1)
     for now in (0.0, 10.0):
