@@ -284,9 +284,9 @@ class Driver:
             self._news.will_tell(rank)
         is_full = self._news.tell_all_lost(self._epoch)
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
-        has_trained = self._meter.examples > self._kept.examples
+        repeated = self._meter.examples - self._kept.examples
         may_go_back = self._kept.go_back(
-            is_memory_full=is_full, has_trained=has_trained
+            is_memory_full=is_full, has_trained=repeated > 0
         )
         what = str(error).removesuffix(SESSION_ADVICE).rstrip()
         if timeout_s and self._kept.is_in_vain:
@@ -299,7 +299,6 @@ class Driver:
         self._phase += 1
         self._is_behind = False
         load_state(self._network, state)
-        repeated = self._meter.examples - self._kept.examples
         self._news.tell_rejoined(state.epoch_count - first, repeated)
         self._kept.examples = self._meter.examples
 
