@@ -259,6 +259,11 @@ def _check_finished(fs: Any, path: str, root: str, parts: list[Part]) -> None:
             f"_temporary and no _SUCCESS, so the job runs or broke off. {how}"
         )
     if any(part.partition is not None for part in parts):
+        # What `export_datasets` writes, and DL4J: minibatches, and a list of them.
+        names = ("data", "paths/part-00000")
+        if all(kind_of(fs, f"{directory}/{name}") for name in names):
+            data = url_of(fs, f"{directory}/data")
+            how = f"For the minibatches that are listed there, give {data}."
         raise UnfinishedJobError(
             f"{url_of(fs, directory)}: a finished job leaves _SUCCESS beside its part "
             f"files, there is none. {how}"

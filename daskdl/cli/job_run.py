@@ -36,6 +36,7 @@ from daskdl.data.sources.partition import Source
 from daskdl.errors import DaskdlError, FormatError, OptionError, WorkerLostError
 from daskdl.formats.run_network import MODEL
 from daskdl.nn.early_stopping.early_stopping import EarlyStopping
+from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
 from daskdl.nn.network import Network
@@ -100,8 +101,7 @@ def run_job(
     hearing = _hearing(job, directory, view, validation)
     results: Results | None = None
     try:
-        directory.make()
-        directory.write(JOB, job_text(job))
+        _begin(directory, job, resume=resume)
         has_devices = cluster.type == "cuda"
         view.note(starting(cluster.scheduler, cluster.workers, has_devices=has_devices))
         with connect(cluster) as client:
@@ -226,6 +226,28 @@ def _hearing(
     return hearing
 
 
+def _begin(directory: RunDirectory, job: Job, *, resume: bool) -> None:
+    """Make the directory of a run; that of one that goes on has its job."""
+    directory.make()
+    if not resume:
+        directory.write(JOB, job_text(job))
+
+
+class _JobKeeper(Listener):
+    """Writes the job with which a run goes on, once that is accepted.
+
+    One that is refused leaves the job that lies there, which `--resume` alone takes.
+    """
+
+    def __init__(self, directory: RunDirectory, job: Job) -> None:
+        self._directory = directory
+        self._job = job
+
+    def on_fit_start(self, fit: Fit) -> None:
+        """Write it: the fit took all arguments."""
+        self._directory.write(JOB, job_text(self._job))
+
+
 def _train(
     front: Any,
     data: Mapping[str, Source],
@@ -238,7 +260,15 @@ def _train(
 ) -> None:
     found = directory.checkpoints() if resume else []
     options = job.training.pretrain
-    is_amid = bool(found and options) and is_amid_pretraining(directory.here)
+    began = load_job(directory.path(JOB)).training.pretrain if found else None
+    may_be_amid = found and (options or began) is not None
+    is_amid = bool(may_be_amid) and is_amid_pretraining(directory.here)
+    if is_amid and options is None:
+        raise OptionError(
+            "run: training.pretrain must stay as it was with --resume, got none: "
+            f"{directory.url} is amid its pretraining."
+        )
+    accepted: list[Listener] = [_JobKeeper(directory, job)] if resume else []
     if found:
         view.note(f"going on from {directory.path(found[0])}")
     elif resume:
@@ -257,7 +287,7 @@ def _train(
                 data["pretrain"],
                 options,
                 view,
-                listeners=[view, checkpoints, graceful_end],
+                listeners=[view, checkpoints, graceful_end, *accepted],
                 resume=directory.here if is_amid else None,
                 **_how(job, data["pretrain"]),
             )
@@ -272,7 +302,7 @@ def _train(
         front.fit(
             train,
             epochs=job.training.epochs,
-            listeners=[*hearing, checkpoints, graceful_end],
+            listeners=[*hearing, checkpoints, graceful_end, *accepted],
             resume=directory.here if found and not is_amid else None,
             **_how(job, train),
         )

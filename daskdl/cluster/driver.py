@@ -21,7 +21,7 @@ from daskdl.cluster.epoch_order import EpochOrder, Shares
 from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError, Standing
 from daskdl.cluster.last_scores import ScoreComparison
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.member_memory import ended_in_vain
+from daskdl.cluster.member_memory import ended_for_memory
 from daskdl.cluster.member_states import MemberStates, States
 from daskdl.cluster.membership import LostMember
 from daskdl.cluster.orders import EndEpoch, Finish
@@ -285,13 +285,12 @@ class Driver:
         is_full = self._news.tell_all_lost(self._epoch)
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
         repeated = self._meter.examples - self._kept.examples
-        may_go_back = self._kept.go_back(
-            is_memory_full=is_full, has_trained=repeated > 0
-        )
+        goes_on = self._kept.go_back(is_memory_full=is_full, has_trained=repeated > 0)
         what = str(error).removesuffix(SESSION_ADVICE).rstrip()
-        if timeout_s and self._kept.is_in_vain:
-            raise ended_in_vain(what, self._network, self._master) from error
-        if not timeout_s or not may_go_back:
+        if timeout_s and self._kept.is_for_memory:
+            given = what, self._network, self._master
+            raise ended_for_memory(*given, in_vain=self._kept.is_in_vain) from error
+        if not timeout_s or not goes_on:
             raise WorkerLostError(*error.args) from error
         logger.warning("%s Others that come go on with the fit.", what)
         if not self._members.start_again(state, timeout_s):

@@ -18,7 +18,7 @@ SHARE = 0.02
 # are killed by others end an epoch some time.
 MOST_RETURNS = 50
 # Of these, after workers whose memory was nearly full: others will fare no better.
-MOST_FULL_RETURNS = 10
+MOST_FULL_RETURNS = 5
 # Of these, in a row, if nobody trained a minibatch: then the network is too large. Once
 # it may be what others had left in the memory of workers, which new ones do not have.
 MOST_VAIN_RETURNS = 2
@@ -81,6 +81,11 @@ class KeptNetwork:
         """Whether memory alone ends the members, before any of them has trained."""
         return self._vain_returns > MOST_VAIN_RETURNS
 
+    @property
+    def is_for_memory(self) -> bool:
+        """Whether the fit ends as memory ends the members, whatever they trained."""
+        return self.is_in_vain or self._full_returns > MOST_FULL_RETURNS
+
     def keep(
         self, state: NetworkState, standing: Standing, examples: int, cost_s: float
     ) -> None:
@@ -118,7 +123,4 @@ class KeptNetwork:
         self._vain_returns = self._vain_returns + 1 if is_in_vain else 0
         # So that the next epoch is not lost again.
         self._is_from_before = True
-        is_seldom = (
-            self._returns <= MOST_RETURNS and self._full_returns <= MOST_FULL_RETURNS
-        )
-        return is_seldom and not self.is_in_vain
+        return self._returns <= MOST_RETURNS and not self.is_for_memory

@@ -29,7 +29,7 @@ from daskdl.nn.fitting.trained import Trained, network_of
 __all__ = [
     "MemberMemory",
     "check_members_fit",
-    "ended_in_vain",
+    "ended_for_memory",
     "fitting_workers",
     "member_memory",
 ]
@@ -188,10 +188,10 @@ class _SmallWorker:
         return int(self.fraction * self.limit) - _IMPORTED_BYTES
 
 
-def ended_in_vain(
-    what: str, trained: Trained, master: TrainingMaster
+def ended_for_memory(
+    what: str, trained: Trained, master: TrainingMaster, *, in_vain: bool
 ) -> WorkerLostError:
-    """Return what ends a fit whose members go, again and again, before they train.
+    """Return what ends a fit whose members are ended for their memory time and again.
 
     Parameters
     ----------
@@ -199,10 +199,17 @@ def ended_in_vain(
         What is said of the last of them, whose memory was full.
     trained, master
         What was to be trained, and how.
+    in_vain : bool
+        Whether none had trained.
     """
+    trained_so_far = (
+        "and none had trained a minibatch"
+        if in_vain
+        else "and the network could not be kept between"
+    )
     return WorkerLostError(
         f"{what} Workers were ended for their memory again and again, "
-        "and none had trained a minibatch. A member holds at least "
+        f"{trained_so_far}. A member holds at least "
         f"{member_memory(trained, master, 1)}; beside it a worker needs some "
         f"{_mib(HELD_BYTES)} MiB, and the activations of a minibatch."
     )

@@ -83,11 +83,9 @@ class Pretraining:
             If there is none, or one of those cannot be pretrained.
         """
         if layers is not None:
-            given: list[Any] = (
-                list(layers)
-                if isinstance(layers, Iterable) and not isinstance(layers, str)
-                else [layers]
-            )
+            given: Sequence[Any] = [layers]
+            if isinstance(layers, Sequence) and not isinstance(layers, str):
+                given = layers
             if not given:
                 raise OptionError(
                     f"{who}: layers must name one that can be pretrained "
@@ -118,8 +116,10 @@ class Pretraining:
             If there is no such layer, or it cannot be pretrained.
         """
         names = self.names
+        # What equals an index, as True and 1.0 do, is none.
+        key = layer if type(layer) in (int, str) else None
         for index, (node, part) in enumerate(self._program.parts):
-            if layer in (node.name, index) and isinstance(part, Layer):
+            if key in (node.name, index) and isinstance(part, Layer):
                 if node.name in names:
                     return self._kept(node, part)
                 break

@@ -4,6 +4,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
+from dask.system import CPU_COUNT
+
 from daskdl.checks import as_known, check_count, check_one_of, check_type
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.connect import ClusterOptions, connect
@@ -168,8 +170,18 @@ class ParallelWrapper:
         WorkerLostError
             When no worker is left.
         """
+        self._check_workers(fit_options.get("workers"))
         trained: Network[Any] = self._started().fit(data, **fit_options)
         return trained
+
+    def _check_workers(self, wanted: Any) -> None:
+        """Refuse more workers than there will ever be: nobody else can start one."""
+        n_workers = self._workers or CPU_COUNT
+        if isinstance(wanted, int) and wanted > n_workers:
+            raise OptionError(
+                f"{type(self).__name__}.fit: workers must be at most {n_workers}, got "
+                f"{wanted}. Give workers to {type(self).__name__}."
+            )
 
     def close(self) -> None:
         """End the workers. A later :meth:`fit` starts others."""
@@ -203,6 +215,11 @@ def _master(
 ) -> TrainingMaster:
     """Return the training master that a mode and the options of all modes describe."""
     own = isinstance(mode, TrainingMaster)
+    if isinstance(mode, type) and issubclass(mode, TrainingMaster):
+        raise OptionError(
+            f"{who}: training_mode must be a training master, got the class "
+            f"{mode.__name__}. Write {mode.__name__}()."
+        )
     if not own:
         mode = check_one_of(who, "training_mode", as_known(mode, MODES), MODES)
     for other, values in options.items():

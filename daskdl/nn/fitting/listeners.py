@@ -57,7 +57,8 @@ class CheckpointListener(Listener):
     ----------
     path_or_url : path or str
         ``{epoch}`` in it is the number of the epoch, from 1; without it each
-        checkpoint takes the place of the last. The ending tells the format.
+        checkpoint takes the place of the last. In pretraining ``{layer}`` is the name
+        of the layer that learns. The ending tells the format.
     save_every_n_epochs : int
         The last epoch is saved, too.
     overwrite : bool
@@ -77,10 +78,10 @@ class CheckpointListener(Listener):
     ) -> None:
         self._overwrite = overwrite
         self._path = os.fspath(path_or_url)
-        if odd := set(re.findall(r"{\w*}", self._path)) - {"{epoch}"}:
+        if odd := set(re.findall(r"{\w*}", self._path)) - {"{epoch}", "{layer}"}:
             raise OptionError(
-                "CheckpointListener: path_or_url must have no field but {epoch}, got "
-                f"{', '.join(sorted(odd))}."
+                "CheckpointListener: path_or_url must have no field but {epoch} and "
+                f"{{layer}}, got {', '.join(sorted(odd))}."
             )
         self._every = check_count(
             "CheckpointListener", "save_every_n_epochs", save_every_n_epochs
@@ -88,24 +89,43 @@ class CheckpointListener(Listener):
 
     def on_fit_start(self, fit: Fit) -> None:
         """Refuse to overwrite existing checkpoints, before anything is trained."""
-        # A run that goes on finds its own.
-        if not self._overwrite and fit.resumed_from is None:
-            epochs = filter(partial(self._is_time, fit), range(1, fit.epochs + 1))
-            for path in {self._path_of(epoch) for epoch in epochs}:
-                check_free(path)
+        layers = fit.plan().layers
+        self._check_fields(fit, layers)
+        # A run that goes on finds its own, as the next layer of a run does.
+        if self._overwrite or fit.resumed_from is not None or fit.layer_number:
+            return
+        epochs = filter(partial(self._is_time, fit), range(1, fit.epochs + 1))
+        names = layers or (fit.layer,)
+        for path in {self._path_of(n, name) for n in epochs for name in names}:
+            check_free(path)
 
     def on_epoch_end(self, fit: Fit) -> None:
         """Save the network, if it is time; its folder is made."""
         if self._is_time(fit, fit.epoch):
-            path = self._path_of(fit.epoch)
+            path = self._path_of(fit.epoch, fit.layer)
             make_folder(posixpath.dirname(path) or ".")
             fit.network.save(path, overwrite=True)
 
     def _is_time(self, fit: Fit, epoch: int) -> bool:
         return epoch % self._every == 0 or epoch == fit.epochs
 
-    def _path_of(self, epoch: int) -> str:
-        return self._path.replace("{epoch}", str(epoch))
+    def _check_fields(self, fit: Fit, layers: tuple[str, ...]) -> None:
+        has_layer = "{layer}" in self._path
+        if has_layer and fit.layer is None:
+            raise OptionError(
+                "CheckpointListener: path_or_url must have {layer} in pretraining "
+                f"alone, got {self._path!r} where the network is trained."
+            )
+        if len(layers) > 1 and "{epoch}" in self._path and not has_layer:
+            raise OptionError(
+                "CheckpointListener: path_or_url must have {layer} beside {epoch} as "
+                f"{len(layers)} layers are pretrained, got {self._path!r}: each would "
+                "write in the place of the one before."
+            )
+
+    def _path_of(self, epoch: int, layer: str | None) -> str:
+        of_layer = self._path.replace("{layer}", layer or "")
+        return of_layer.replace("{epoch}", str(epoch))
 
 
 class EvaluativeListener(Listener):

@@ -105,7 +105,8 @@ class RunCheckpoint(Listener):
             raise OutputExistsError(
                 f"RunCheckpoint: {self._directory.url} must hold no checkpoint of "
                 f"another run, got {names[0]}. Go on with it by fit(..., resume=...), "
-                "or pass overwrite=True to replace it."
+                "by pretrain if it is of pretraining, or pass overwrite=True to "
+                "replace it."
             )
         self._directory.begin(fit.resumed_from)
 

@@ -26,6 +26,12 @@ def names_of(parts):
     return [part.name for part in parts]
 
 
+def test_the_place_of_exported_minibatches_is_told(tmp_path):
+    url = make(tmp_path, "data/dataset_0.bin", "paths/part-00000")
+    with pytest.raises(UnfinishedJobError, match=r"listed there, give .*/data\.$"):
+        list_parts(url)
+
+
 @pytest.mark.parametrize(
     "form", [form for form in FORMS if os.path.isdir(path_of(form))]
 )

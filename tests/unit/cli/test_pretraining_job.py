@@ -203,10 +203,33 @@ def test_pretraining_for_other_epochs_is_not_gone_on_with(run, out, monkeypatch)
     with monkeypatch.context() as patch:
         lost_at(patch, 8)
         run(pretrain={"epochs": 3})
+    began = (out / "job.yaml").read_text()
     result = run("--resume", str(out), pretrain={"epochs": 4})
     assert result.exit_code == 2
     assert "must go on with the epochs of the run, 3, got 4" in result.stderr
     assert list(out.glob("checkpoint-*"))
+    # So that --resume alone still goes on.
+    assert (out / "job.yaml").read_text() == began
+    result = run("--resume", str(out), pretrain={"epochs": 3})
+    assert result.exit_code == 0, result.output
+
+
+def test_a_job_that_goes_on_amid_pretraining_must_have_it(run, out, monkeypatch):
+    with monkeypatch.context() as patch:
+        lost_at(patch, 8)
+        run(pretrain={"epochs": 3})
+    result = run("--resume", str(out), pretrain=None)
+    assert result.exit_code == 2
+    assert "training.pretrain must stay as it was with --resume" in result.stderr
+
+
+def test_the_job_lies_there_as_it_went_on(run, out, monkeypatch):
+    with monkeypatch.context() as patch:
+        lost_at(patch, 8)
+        run(pretrain={"epochs": 3})
+    run("--resume", str(out), pretrain={"epochs": 3}, epochs=3)
+    assert "epochs: 3" in (out / "job.yaml").read_text().split("training:")[1]
+    assert dl.load(out / "model.safetensors").epoch_count == 3
 
 
 def test_a_run_that_goes_on_does_not_pretrain_again(run, calls, out, monkeypatch):

@@ -89,11 +89,10 @@ def test_it_returns_seldom_where_memory_ends_all_before_they_train(clock):
 def test_deaths_for_memory_count_only_in_a_row(clock, between):
     """A worker that is ended for its memory now and then does not end a fit."""
     kept = KeptNetwork(None, BEGINNING)
-    for _ in range(3):
-        for _ in range(MOST_VAIN_RETURNS):
-            assert kept.go_back(is_memory_full=True, has_trained=False)
-        assert kept.go_back(**between)
-    assert not kept.is_in_vain
+    in_vain = [{"is_memory_full": True, "has_trained": False}] * MOST_VAIN_RETURNS
+    for how in [*in_vain, between, *in_vain]:
+        assert kept.go_back(**how)
+    assert not kept.is_for_memory
 
 
 def test_deaths_for_memory_count_anew_for_a_network_that_was_kept(clock):

@@ -12,7 +12,7 @@ from daskdl.arrays.device import PRIORITY_VARIABLE
 from daskdl.cluster.member_memory import (
     check_members_fit,
     ended_at,
-    ended_in_vain,
+    ended_for_memory,
     fitting_workers,
     member_memory,
 )
@@ -187,7 +187,9 @@ def test_a_worker_says_at_which_part_of_its_limit_it_is_ended(monkeypatch):
 
 
 def test_who_is_ended_in_vain_is_told_what_a_member_needs():
-    error = ended_in_vain("Session: all went.", network(), dl.AllReduceTrainingMaster())
+    error = ended_for_memory(
+        "Session: all went.", network(), dl.AllReduceTrainingMaster(), in_vain=True
+    )
     assert str(error).startswith(
         "Session: all went. Workers were ended for their memory again and again, and "
         "none had trained a minibatch. A member holds at least 28 MiB: parameters 4"

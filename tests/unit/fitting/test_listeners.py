@@ -298,8 +298,63 @@ def test_an_evaluation_that_would_count_on_is_refused(data):
 
 
 def test_a_path_has_the_epoch_and_no_other_field():
-    with pytest.raises(OptionError, match=r"no field but \{epoch\}, got \{"):
+    with pytest.raises(OptionError, match=r"no field but \{epoch\} and \{layer\}, got"):
         dl.CheckpointListener("{epoch}-{score}.safetensors")
+
+
+@pytest.fixture
+def encoders():
+    """Two autoencoders, which are pretrained one after the other."""
+    layers = [dl.AutoEncoder(name=n, n_out=3) for n in ("first", "second")]
+    return dl.MultiLayerNetwork(
+        dl.MultiLayerConfiguration(
+            input=dl.FeedForward(4), layers=[*layers, dl.Output(n_out=2)]
+        )
+    )
+
+
+ROWS = np.linspace(0, 1, 40, dtype=np.float32).reshape(10, 4)
+
+
+def test_checkpoints_of_layers_lie_side_by_side(encoders, tmp_path):
+    listener = dl.CheckpointListener(tmp_path / "{layer}-{epoch}.safetensors", 2)
+    encoders.pretrain(ROWS, epochs=2, batch_size=5, listeners=listener)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["first-2.safetensors", "second-2.safetensors"]
+    last = dl.load(tmp_path / "second-2.safetensors")
+    np.testing.assert_array_equal(last.params, encoders.params)
+
+
+def test_one_checkpoint_of_all_layers_takes_the_place_of_the_last(encoders, tmp_path):
+    listener = dl.CheckpointListener(tmp_path / "last.safetensors")
+    encoders.pretrain(ROWS, batch_size=5, listeners=listener)
+    last = dl.load(tmp_path / "last.safetensors")
+    np.testing.assert_array_equal(last.params, encoders.params)
+
+
+def test_epochs_of_several_layers_need_the_layer_in_the_path(encoders, tmp_path):
+    listener = dl.CheckpointListener(tmp_path / "{epoch}.safetensors")
+    before = encoders.params.copy()
+    with pytest.raises(OptionError, match=r"must have \{layer\} beside \{epoch\}"):
+        encoders.pretrain(ROWS, batch_size=5, listeners=listener)
+    np.testing.assert_array_equal(encoders.params, before)
+    # One alone has no other.
+    encoders.pretrain_layer("first", ROWS, batch_size=5, listeners=listener)
+    assert (tmp_path / "1.safetensors").is_file()
+
+
+def test_what_lies_in_the_place_of_a_later_layer_is_found_first(encoders, tmp_path):
+    (tmp_path / "second-1.safetensors").touch()
+    listener = dl.CheckpointListener(tmp_path / "{layer}-{epoch}.safetensors")
+    with pytest.raises(OutputExistsError, match="second-1"):
+        encoders.pretrain(ROWS, batch_size=5, listeners=listener)
+    assert [path.name for path in tmp_path.iterdir()] == ["second-1.safetensors"]
+
+
+def test_a_network_that_is_trained_has_no_layer_in_the_path(network, data, tmp_path):
+    listener = dl.CheckpointListener(tmp_path / "{layer}.safetensors")
+    with pytest.raises(OptionError, match=r"\{layer\} in pretraining alone"):
+        network.fit(data, batch_size=10, listeners=listener)
 
 
 def test_a_regression_reports_its_squared_error(rng):

@@ -294,6 +294,12 @@ def test_what_cannot_be_pretrained_is_refused(data, layer):
         net.pretrain_layer(layer, data)
 
 
+@pytest.mark.parametrize("layers", [[True], [1.0], True, {"layer0", "layer1"}, [None]])
+def test_what_is_no_index_and_no_name_chooses_no_layer(data, layers):
+    with pytest.raises(OptionError, match="layer must be one that can be pretrained"):
+        two().pretrain(data, layers=layers)
+
+
 def test_a_network_without_autoencoders_is_refused(data):
     with pytest.raises(OptionError, match="must have a layer that can be pretrained"):
         network(dl.Dense(n_out=3)).pretrain(data)

@@ -51,6 +51,10 @@ def test_a_mode_is_a_training_master(options, master):
     [
         ({"workers": 0}, "workers must be a whole number > 0, got 0"),
         ({"training_mode": "custom"}, "training_mode must be one of 'averaging', 'sha"),
+        (
+            {"training_mode": AllReduceTrainingMaster},
+            r"Write AllReduceTrainingMaster\(\)",
+        ),
         ({"averaging_frequency": 0}, "averaging_frequency must be a whole number > 0"),
         ({"threshold_algorithm": FIXED}, "must go with training_mode 'shared_gradi"),
         (
@@ -80,6 +84,12 @@ def test_options_are_refused_by_name(options, message):
 def test_what_is_no_network_is_refused():
     with pytest.raises(OptionError, match="network must be a Network, got str"):
         ParallelWrapper("model.zip")
+
+
+def test_more_workers_than_there_are_cannot_train():
+    """Nobody else could start one."""
+    with pytest.raises(OptionError, match=r"workers must be at most 2, got 3. Give"):
+        ParallelWrapper(mlp(), workers=2).fit(([[0.0]], [[1.0]]), workers=3)
 
 
 def test_what_was_never_started_can_be_closed():
