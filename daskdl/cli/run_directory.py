@@ -97,10 +97,14 @@ def run_to_resume(fs: Any, path: str, url: str, unfinished: Sequence[str]) -> st
             f"run: --resume must be one run, got several: {names}. Remove the others."
         )
     if is_local(url) and is_held(found[0]):
-        raise OptionError(
-            f"run: --resume must be a run that has ended, got {names}, which goes on."
-        )
+        raise _goes_on(names)
     return found[0]
+
+
+def _goes_on(name: str) -> OptionError:
+    return OptionError(
+        f"run: --resume must be a run that has ended, got {name}, which goes on."
+    )
 
 
 class RunDirectory:
@@ -230,7 +234,8 @@ class RunDirectory:
         Raises
         ------
         OptionError
-            If the store does not let it be made.
+            If the store does not let it be made, or another process goes on with the
+            run since this one looked.
         OutputError
             If the store is full, or does not answer.
         """
@@ -240,6 +245,11 @@ class RunDirectory:
             raise output_error("run: output", self.url, error) from error
         if self._is_local:
             self._lock = DirectoryLock(self._replacement.made)
+            if self._is_of_another():
+                raise _goes_on(posixpath.basename(self._replacement.made))
+
+    def _is_of_another(self) -> bool:
+        return self._lock is not None and self._lock.is_of_another
 
     def write(self, name: str, text: str) -> None:
         """Write a text file; it appears whole or not at all."""
@@ -323,6 +333,8 @@ class RunDirectory:
         Where nothing was before, the network lies there; else beside the earlier run.
         One that was gone on with stays in any case.
         """
+        if self._is_of_another():
+            return
         if not (self._resumes or self.kept):
             self._drop_claim()
             self._replacement.discard()

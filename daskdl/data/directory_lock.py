@@ -22,18 +22,29 @@ class DirectoryLock:
     directory : str
         A local path. Where no lock can be had, none is: the directory then counts as
         one of which nothing is known.
+
+    Attributes
+    ----------
+    is_of_another : bool
+        Whether another process has it.
     """
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, _NAME)
         self._file: int | None = None
+        self.is_of_another = False
         if not (boot := _boot_id()):
             return
         import fcntl  # not on Windows, which tells no boot either
 
         with contextlib.suppress(OSError):
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.is_of_another = True
+                self.release()
+                return
             # Last, so that whoever reads it can rely on the lock.
             os.write(self._file, boot)
 

@@ -349,3 +349,21 @@ def test_an_interrupt_while_the_model_is_saved_keeps_it(directory, working_direc
 def test_a_path_that_is_no_text_here_is_written_as_its_bytes(directory):
     directory.write("report.html", b"\xc3\xb6".decode("ascii", "surrogateescape"))
     assert Path(directory.path("report.html")).read_text() == "ö"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no locks here")
+def test_of_two_that_go_on_with_a_run_at_once_one_is_refused(directory, url):
+    directory.write(JOB, "")
+    keep(directory)
+    directory.leave()
+    first, second = (RunDirectory(url, resume=True) for _ in range(2))
+    # Both before either of them has made it its own.
+    first.check(), second.check()
+    first.make()
+    with pytest.raises(OptionError, match="run that has ended, got run, which goes on"):
+        second.make()
+    second.leave()
+    with pytest.raises(OptionError, match="which goes on"):
+        RunDirectory(url, resume=True).check()
+    first.leave()
+    RunDirectory(url, resume=True).check()
