@@ -106,6 +106,11 @@ class ClusterOptions:
     dashboard: bool = False
     security: str | None = None
 
+    @property
+    def n_workers_here(self) -> int:
+        """Number of processes of a cluster without devices that is started here."""
+        return self.workers or int(dask.system.CPU_COUNT)
+
     def __post_init__(self) -> None:
         if self.security is not None:
             check_one_of("ClusterOptions", "security", self.security, ("tls", "none"))
@@ -235,8 +240,7 @@ def _started(options: ClusterOptions) -> Any:
     if options.type == "cuda":
         devices, pool = options.cuda_visible_devices, options.rmm_pool_size
         return cuda_cluster(options.workers, devices, pool, **others)
-    n_workers = options.workers or dask.system.CPU_COUNT
-    return LocalCluster(n_workers=n_workers, **others)
+    return LocalCluster(n_workers=options.n_workers_here, **others)
 
 
 @contextlib.contextmanager

@@ -4,8 +4,6 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from dask.system import CPU_COUNT
-
 from daskdl.checks import as_known, check_count, check_one_of, check_type
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.connect import ClusterOptions, connect
@@ -176,7 +174,7 @@ class ParallelWrapper:
 
     def _check_workers(self, wanted: Any) -> None:
         """Refuse more workers than there will ever be: nobody else can start one."""
-        n_workers = self._workers or CPU_COUNT
+        n_workers = ClusterOptions(workers=self._workers).n_workers_here
         if isinstance(wanted, int) and wanted > n_workers:
             raise OptionError(
                 f"{type(self).__name__}.fit: workers must be at most {n_workers}, got "
