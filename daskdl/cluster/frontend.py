@@ -38,7 +38,7 @@ from daskdl.nn.fitting.hearing import hearing_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options
 from daskdl.nn.fitting.run_checkpoint import Resumed, resumed_run
-from daskdl.nn.fitting.run_state import RunPlan, RunPosition
+from daskdl.nn.fitting.run_state import RunPosition
 from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.loss_evaluations import REGRESSION_LOSSES
@@ -152,9 +152,7 @@ class ClusterNetwork(ClusterPretraining[N]):
         listeners = self._listeners if listeners is None else listeners
         hearing: list[Listener] = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
-        resumed = (
-            None if resume is None else resumed_run(who, resume, self.network, epochs)
-        )
+        resumed = resumed_run(who, resume, self.network, epochs)
         used = (
             chosen_normalizer(who, self.normalizer, normalizer)
             if resumed is None
@@ -177,14 +175,7 @@ class ClusterNetwork(ClusterPretraining[N]):
                     normalizer=used,
                 )
             )
-            plan = RunPlan(
-                seed=self._master.seed(self.network.conf.seed),
-                shuffle=shuffle,
-                batch_size=batch_size,
-                normalizer=None if used is None else type(used).__name__,
-                master=self._master.in_words(),
-                data=prepared.fingerprint,
-            )
+            plan = self._plan(prepared, used, shuffle=shuffle, batch_size=batch_size)
             if resumed is not None:
                 resumed.check(who, plan)
                 self._take_over(resumed)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from daskdl.cluster.member_memory import check_members_fit, fitting_workers
 from daskdl.cluster.member_states import KeptStates
 from daskdl.cluster.session_members import SESSION_ADVICE
 from daskdl.cluster.travel import check_travels, travelling
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sources.source import SourceOptions
 from daskdl.nn.fitting.events import Preparing
 from daskdl.nn.fitting.fit import Fit
@@ -197,11 +199,7 @@ class ClusterPretraining(Dl4jMethods[N]):
         layers = self.network.pretraining.chosen(who, chosen)
         listeners = self._listeners if listeners is None else listeners
         hearing: list[Listener] = hearing_of(who, listeners)
-        resumed = (
-            None
-            if resume is None
-            else resumed_run(who, resume, self.network, epochs, of_layers=True)
-        )
+        resumed = resumed_run(who, resume, self.network, epochs, of_layers=True)
         used = (
             chosen_normalizer(who, self.normalizer, normalizer)
             if resumed is None
@@ -222,15 +220,10 @@ class ClusterPretraining(Dl4jMethods[N]):
             batch_size=batch_size,
             normalizer=used,
         ) as prepared:
-            plan = RunPlan(
-                seed=self._master.seed(self.network.conf.seed),
-                shuffle=shuffle,
-                batch_size=batch_size,
-                normalizer=None if used is None else type(used).__name__,
-                master=self._master.in_words(),
+            plan = replace(
+                self._plan(prepared, used, shuffle=shuffle, batch_size=batch_size),
                 layers=tuple(layer.name for layer in layers),
                 epochs=epochs,
-                data=prepared.fingerprint,
             )
             if resumed is not None:
                 resumed.check(who, plan)
@@ -283,6 +276,24 @@ class ClusterPretraining(Dl4jMethods[N]):
     def _shown(self, hearing: Sequence[Listener], trained: Trained) -> list[Listener]:
         """Return listeners with the one that shows a fit in Dask's dashboard."""
         return [*hearing, DashboardListener(self._client, trained, self._master)]
+
+    def _plan(
+        self,
+        prepared: PreparedData,
+        normalizer: Normalizer | None,
+        *,
+        shuffle: bool,
+        batch_size: int | None,
+    ) -> RunPlan:
+        """Return what a run on the cluster is trained by, in all its epochs."""
+        return RunPlan(
+            seed=self._master.seed(self.network.conf.seed),
+            shuffle=shuffle,
+            batch_size=batch_size,
+            normalizer=None if normalizer is None else type(normalizer).__name__,
+            master=self._master.in_words(),
+            data=prepared.fingerprint,
+        )
 
     def _workers_for(
         self,

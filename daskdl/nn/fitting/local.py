@@ -117,7 +117,7 @@ def fit_here(
     who = f"{type(network).__name__}.fit"
     check_count(who, "epochs", epochs)
     with network.turns.training(who), network.keeping_threads():
-        resumed = None if resume is None else resumed_run(who, resume, network, epochs)
+        resumed = resumed_run(who, resume, network, epochs)
         task = prepared(
             network,
             data,

@@ -46,11 +46,7 @@ def pretrain_here(
     check_readable(who, data, len(layers) * epochs)
     network = layers[0].network
     with network.turns.training(who), network.keeping_threads():
-        resumed = (
-            None
-            if resume is None
-            else resumed_run(who, resume, network, epochs, of_layers=True)
-        )
+        resumed = resumed_run(who, resume, network, epochs, of_layers=True)
         task = prepared(
             layers[0],
             data,

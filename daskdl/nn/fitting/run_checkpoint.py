@@ -261,21 +261,21 @@ class Resumed:
 
 def resumed_run(
     who: str,
-    path_or_url: str | os.PathLike[str],
+    path_or_url: str | os.PathLike[str] | None,
     network: "Network[Any]",
     epochs: int,
     *,
     of_layers: bool = False,
-) -> Resumed:
+) -> Resumed | None:
     """Read the checkpoint that `network` is to go on from.
 
     Parameters
     ----------
     who : str
         For messages.
-    path_or_url : str or path
+    path_or_url : str, path or None
         Of a checkpoint, or of a directory of them, of which the newest that is whole is
-        taken.
+        taken; None begins a run, and there is nothing to read.
     network : Network
         Not changed.
     epochs : int
@@ -294,6 +294,8 @@ def resumed_run(
         configurations differ; if the run has trained more epochs: the network would
         not be one of so many.
     """
+    if path_or_url is None:
+        return None
     reader = writer_of(who, "checkpoint.safetensors", None)
 
     def read(url: str) -> Resumed:
