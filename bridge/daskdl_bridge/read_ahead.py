@@ -109,12 +109,10 @@ class ReadAhead(io.RawIOBase):
             return self._first
         number = position // _PIECE_BYTES
         is_read_on = position in self._ends or wanted > _PIECE_BYTES
-        if is_read_on or number in self._pieces:
-            self._ask(number, _N_AHEAD)
-            return self._pieces[number]
-        if position == 0:
-            # What is read from its head is mostly read whole.
-            self._ask(number, 0)
+        is_read_on = is_read_on or number in self._pieces
+        # What is read from its head is mostly read whole.
+        if is_read_on or position == 0:
+            self._ask(number, _N_AHEAD if is_read_on else 0)
             return self._pieces[number]
         n_bytes = min(max(wanted, _FIRST_BYTES), self._size - position)
         self._first = self._asked(position, n_bytes)

@@ -130,10 +130,8 @@ def call_within(
 
     Raises
     ------
-    StorageTimeoutError
-        If the function did not return in time.
-    BaseException
-        The function's own error, as it is.
+    StorageTimeoutError, BaseException
+        As `answer_within`.
     """
     return answer_within(timeout_s, action, url, begin(action, url, function))
 
