@@ -1,6 +1,7 @@
 """A cluster of separate processes, data that a small network learns, and networks."""
 
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def clusters():
     """Give a function that starts a cluster of n workers; close all of them after."""
     opened = []
 
-    def start(workers: int) -> Client:
+    def start(workers: int, **options: Any) -> Client:
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -28,6 +29,7 @@ def clusters():
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             silence_logs=50,
+            **options,
         )
         client = Client(cluster, set_as_default=False)
         opened.append((client, cluster))

@@ -4,7 +4,6 @@ import threading
 from dataclasses import replace
 
 import pytest
-from distributed import Client, LocalCluster
 
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.errors import WorkerLostError
@@ -23,30 +22,20 @@ def fill():
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_the_report_says_that_a_nanny_ended_a_member():
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            memory_limit="600MiB",
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        filling = []
+def test_the_report_says_that_a_nanny_ended_a_member(cluster_of):
+    client = cluster_of(1, memory_limit="600MiB")
+    filling = []
 
-        def begin(event):
-            if isinstance(event, Progress) and not filling:
-                filling.append(client.submit(fill, retries=0))
+    def begin(event):
+        if isinstance(event, Progress) and not filling:
+            filling.append(client.submit(fill, retries=0))
 
-        master = replace(counting_master(), rejoin_timeout_s=0)
-        front = DaskMultiLayer(client, counting_network(600, 4), master)
-        with pytest.raises(WorkerLostError, match="Dask ended it, as"):
-            front.fit(
-                numbered_examples(600),
-                epochs=10**6,
-                batch_size=4,
-                listeners=Events(begin),
-            )
+    master = replace(counting_master(), rejoin_timeout_s=0)
+    front = DaskMultiLayer(client, counting_network(600, 4), master)
+    with pytest.raises(WorkerLostError, match="Dask ended it, as"):
+        front.fit(
+            numbered_examples(600),
+            epochs=10**6,
+            batch_size=4,
+            listeners=Events(begin),
+        )

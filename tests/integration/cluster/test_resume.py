@@ -101,18 +101,38 @@ def newest(folder):
     return read_newest("test", str(folder), dl.load)[1].iteration_count
 
 
-def killed(command, folder, seconds, rng):
+def killed(command, folder, seconds, rng, reached):
     """Start the program, and kill it and its workers a while after it trains."""
     with subprocess.Popen(
         command, env=surroundings(), start_new_session=True, stderr=subprocess.DEVNULL
     ) as process:
-        before = newest(folder)
+        before = reached(folder)
         deadline = time.monotonic() + 120
-        while process.poll() is None and newest(folder) == before:
+        while process.poll() is None and reached(folder) == before:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         time.sleep(rng.uniform(0, seconds))
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def killed_again_and_again(
+    tmp_path, workers, kills, epochs, rows, *, text=PROGRAM, reached=newest
+):
+    """Return what a whole run ends with, a killed one, and where kills found that."""
+    rng = random.Random(workers)
+    whole = program(tmp_path, workers, epochs, rows, "whole", text)
+    subprocess.run(whole, env=surroundings(), check=True)
+    command = program(tmp_path, workers, epochs, rows, "killed", text)
+    came_to = []
+    for _ in range(kills):
+        killed(command, tmp_path / "killed", 0.4, rng, reached)
+        came_to.append(reached(tmp_path / "killed"))
+    assert came_to == sorted(set(came_to)), "each time it came further"
+    subprocess.run(command, env=surroundings(), check=True)
+    ends = [
+        dl.load(str(tmp_path / f"{name}.safetensors")) for name in ("whole", "killed")
+    ]
+    return *ends, came_to
 
 
 class Ending(dl.Listener):
@@ -219,19 +239,9 @@ def test_each_checkpoint_of_sharing_is_of_another_position(
 def test_a_run_that_is_killed_again_and_again_ends_the_same(
     tmp_path, workers, kills, epochs, rows
 ):
-    rng = random.Random(workers)
-    whole = program(tmp_path, workers, epochs, rows, "whole")
-    subprocess.run(whole, env=surroundings(), check=True)
-    command = program(tmp_path, workers, epochs, rows, "killed")
-    reached = []
-    for _ in range(kills):
-        killed(command, tmp_path / "killed", 0.4, rng)
-        reached.append(newest(tmp_path / "killed"))
-    assert reached == sorted(set(reached)), "each time it came further"
-    subprocess.run(command, env=surroundings(), check=True)
-    ends = [
-        dl.load(str(tmp_path / f"{name}.safetensors")) for name in ("whole", "killed")
-    ]
-    assert reached[-1] < ends[0].iteration_count, "all kills were before the end"
-    np.testing.assert_array_equal(ends[0].params, ends[1].params)
-    np.testing.assert_array_equal(ends[0].updater_state, ends[1].updater_state)
+    whole, resumed, came_to = killed_again_and_again(
+        tmp_path, workers, kills, epochs, rows
+    )
+    assert came_to[-1] < whole.iteration_count, "all kills were before the end"
+    np.testing.assert_array_equal(whole.params, resumed.params)
+    np.testing.assert_array_equal(whole.updater_state, resumed.updater_state)

@@ -1,11 +1,6 @@
 """Pretraining on a cluster that is killed goes on at its layer and its epoch."""
 
 import functools
-import os
-import random
-import signal
-import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -15,11 +10,8 @@ from daskdl.cluster import driver
 from daskdl.errors import OptionError
 from daskdl.formats.checkpoint import load_run
 from daskdl.nn.fitting.checkpoint_directory import read_newest
-from tests.integration.cluster.test_resume import (
-    Ending,
-    program,
-    surroundings,
-)
+from tests.integration.cluster.test_resume import Ending, killed_again_and_again
+from tests.pretrained_layers import assert_same_layers
 
 # Begins the run, or goes on with it if there is a checkpoint; saves it when it is done.
 PROGRAM = """
@@ -130,11 +122,7 @@ def ended_and_resumed(front, data, folder, ending):
 def assert_same(one, other):
     """Of networks, and of all that pretraining of their layers has come to."""
     np.testing.assert_array_equal(one.params, other.params)
-    pairs = (net.pretraining.chosen("test") for net in (one, other))
-    for mine, others in zip(*pairs, strict=True):
-        np.testing.assert_array_equal(mine.updater_state, others.updater_state)
-        assert mine.iteration_count == others.iteration_count
-        assert mine.epoch_count == others.epoch_count
+    assert_same_layers(one, other)
 
 
 @pytest.mark.parametrize(
@@ -243,20 +231,6 @@ def reached(folder):
     return values["pretraining"]["number"], values["iteration"]
 
 
-def killed(command, folder, seconds, rng):
-    """Start the program, and kill it and its workers a while after it trains."""
-    with subprocess.Popen(
-        command, env=surroundings(), start_new_session=True, stderr=subprocess.DEVNULL
-    ) as process:
-        before = reached(folder)
-        deadline = time.monotonic() + 120
-        while process.poll() is None and reached(folder) == before:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        time.sleep(rng.uniform(0, seconds))
-        os.killpg(process.pid, signal.SIGKILL)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize(
@@ -267,18 +241,8 @@ def killed(command, folder, seconds, rng):
 def test_pretraining_that_is_killed_again_and_again_ends_the_same(
     tmp_path, workers, kills, epochs, rows
 ):
-    rng = random.Random(workers)
-    whole = program(tmp_path, workers, epochs, rows, "whole", PROGRAM)
-    subprocess.run(whole, env=surroundings(), check=True)
-    command = program(tmp_path, workers, epochs, rows, "killed", PROGRAM)
-    came_to = []
-    for _ in range(kills):
-        killed(command, tmp_path / "killed", 0.4, rng)
-        came_to.append(reached(tmp_path / "killed"))
-    assert came_to == sorted(set(came_to)), "each time it came further"
-    subprocess.run(command, env=surroundings(), check=True)
+    whole, resumed, came_to = killed_again_and_again(
+        tmp_path, workers, kills, epochs, rows, text=PROGRAM, reached=reached
+    )
     assert came_to[-1] < reached(tmp_path / "whole"), "all kills were before the end"
-    ends = [
-        dl.load(str(tmp_path / f"{name}.safetensors")) for name in ("whole", "killed")
-    ]
-    np.testing.assert_array_equal(ends[0].params, ends[1].params)
+    np.testing.assert_array_equal(whole.params, resumed.params)

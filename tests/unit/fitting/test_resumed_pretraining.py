@@ -10,6 +10,10 @@ import daskdl as dl
 from daskdl.errors import FormatError, OptionError, OutputExistsError
 from daskdl.formats.checkpoint import load_run
 from daskdl.nn.fitting.run_state import RunState
+from tests.pretrained_layers import assert_same_layers
+from tests.unit.fitting.test_run_checkpoint import data, folder
+
+__all__ = ["data", "folder"]
 
 HOW = {"epochs": 3, "batch_size": 10, "shuffle": True}
 # Of one layer: five minibatches an epoch.
@@ -108,16 +112,6 @@ def network(**options):
     )
 
 
-@pytest.fixture
-def data(examples):
-    return examples(45)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "checkpoints"
-
-
 def checkpoint(folder, **options):
     return dl.RunCheckpoint(folder, **{"every_n_iterations": 3, **options})
 
@@ -144,11 +138,7 @@ def assert_same(one, other):
     np.testing.assert_array_equal(one.params, other.params)
     np.testing.assert_array_equal(one.updater_state, other.updater_state)
     assert one.score == other.score
-    pairs = (net.pretraining.chosen("test") for net in (one, other))
-    for mine, others in zip(*pairs, strict=True):
-        np.testing.assert_array_equal(mine.updater_state, others.updater_state)
-        assert mine.iteration_count == others.iteration_count
-        assert mine.epoch_count == others.epoch_count
+    assert_same_layers(one, other)
 
 
 @pytest.mark.parametrize(
