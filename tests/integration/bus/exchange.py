@@ -97,6 +97,12 @@ def publish_until_a_member_is_lost(name: str, n_workers: int) -> Lost:
     return Lost(first, seen_at, result.is_in_order, len(after))
 
 
+def open_topics(worker: Any) -> list[Any]:
+    """Return the open topics of a worker; one that has just begun has no bus yet."""
+    bus = worker.plugins.get(PLUGIN_NAME)
+    return [] if bus is None else list(bus._open.values())
+
+
 async def break_connections_for(
     seconds: float, pause_s: float, dask_worker: Any = None
 ) -> int:
@@ -105,7 +111,7 @@ async def break_connections_for(
     n_broken = 0
     while time.monotonic() < deadline:
         await asyncio.sleep(pause_s)
-        for opened in list(dask_worker.plugins[PLUGIN_NAME]._open.values()):
+        for opened in open_topics(dask_worker):
             for peer in opened.peers._peers.values():
                 n_broken += peer.incoming._comm is not None
                 peer.incoming.close()
@@ -114,15 +120,14 @@ async def break_connections_for(
 
 def left_over(dask_worker: Any = None) -> list[str]:
     """Return the topics and tasks of the bus that are still there."""
-    opened = dask_worker.plugins[PLUGIN_NAME]._open.values()
-    topics = [f"topic {each.name}" for each in opened]
+    topics = [f"topic {each.name}" for each in open_topics(dask_worker)]
     tasks = [repr(task) for task in asyncio.all_tasks(dask_worker.loop.asyncio_loop)]
     return topics + [task for task in tasks if "cluster/bus" in task]
 
 
 def has_received(dask_worker: Any = None) -> bool:
     """Return whether every open topic of the worker got something, and one is open."""
-    opened = dask_worker.plugins[PLUGIN_NAME]._open.values()
+    opened = open_topics(dask_worker)
     got = [each.topic.stats.messages_received for each in opened]
     return bool(got) and min(got) > 0
 
