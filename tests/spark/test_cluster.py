@@ -129,7 +129,17 @@ def drive(folder, where, does):
     return done.stdout
 
 
-@pytest.mark.parametrize("end", ENDS.values(), ids=list(ENDS))
+# Each starts a JVM of its own; what only Dask or only Spark ends is asked for seldom.
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(ENDS["killed"], id="killed"),
+        *(
+            pytest.param(ENDS[name], id=name, marks=pytest.mark.slow)
+            for name in ("stopped Spark", "killed scheduler")
+        ),
+    ],
+)
 def test_nothing_is_left_of_a_driver_that_ends_early(tmp_path, end):
     drive(tmp_path, "master", end)
     assert left_with(MARK, str(tmp_path)) == []

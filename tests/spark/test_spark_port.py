@@ -35,7 +35,11 @@ def data(spark, tmp_path_factory):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("program", "training_master"),
-    [("python", "averaging"), ("python", "shared"), ("spark-submit", "averaging")],
+    [
+        pytest.param("python", "averaging", marks=pytest.mark.slow),
+        ("python", "shared"),
+        ("spark-submit", "averaging"),
+    ],
 )
 def test_the_program_trains_and_evaluates(data, tmp_path, program, training_master):
     import pyspark

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -335,8 +336,10 @@ def test_workers_that_offer_a_resource_train_alone(
         front = DaskMultiLayer(client, network(), master)
         front.fit(blobs(200), batch_size=10, resources={"GPU": 1})
         assert [epoch.workers for epoch in front.last_fit.epochs] == [1]
+        # Nobody comes, however long it waits.
+        hasty = DaskMultiLayer(client, network(), replace(master, start_timeout_s=1))
         with pytest.raises(OptionError, match="2 workers must offer"):
-            front.fit(blobs(200), batch_size=10, workers=2, resources={"GPU": 1})
+            hasty.fit(blobs(200), batch_size=10, workers=2, resources={"GPU": 1})
     finally:
         cluster.new_spec["options"]["resources"] = None
         cluster.scale(2)

@@ -9,6 +9,8 @@ from daskdl.errors import MissingExtraError
 from tests.devices import living_on
 from tests.pretend_cupy import as_module
 
+pytestmark = pytest.mark.usefixtures("workers_are_spawned")
+
 
 @pytest.fixture
 def start():

@@ -9,10 +9,13 @@ import time
 
 import dask
 import psutil
+import pytest
 
 from daskdl.cluster import ready_processes
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.ready_processes import processes_ready
+
+pytestmark = pytest.mark.usefixtures("workers_are_spawned")
 
 
 def waiting():
