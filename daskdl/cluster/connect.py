@@ -48,6 +48,9 @@ from daskdl.errors import (
 __all__ = ["ClusterOptions", "connect"]
 
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
+# Each process looks up what its threads do a hundred times a second, for a page of the
+# dashboard: some per cent of a core that workers share.
+_UNWATCHED = {"distributed.worker.profile.enabled": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,6 +215,8 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
     options.check_here()
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(started_worker_config()))
+        if not options.dashboard:
+            stack.enter_context(dask.config.set(_UNWATCHED))
         if options.type == "cuda":
             stack.enter_context(dask.config.set(cuda_worker_config()))
         wanted = dask.config.get(_PRE_SPAWN)

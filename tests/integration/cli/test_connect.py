@@ -61,6 +61,14 @@ def test_local_workers_import_what_the_user_has_them_import_too():
     assert found == names
 
 
+@pytest.mark.parametrize("dashboard", [False, True])
+def test_local_workers_are_profiled_for_a_dashboard_only(dashboard):
+    name = "distributed.worker.profile.enabled"
+    with connect(ClusterOptions(workers=1, dashboard=dashboard)) as client:
+        (found,) = client.run(dask.config.get, name).values()
+    assert found is dashboard
+
+
 def test_local_workers_listen_on_this_machine_only():
     with connect(ClusterOptions(workers=1)) as client:
         (address,) = client.nthreads()
