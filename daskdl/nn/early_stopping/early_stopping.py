@@ -205,6 +205,15 @@ class EarlyStopping(Listener):
                 fit.stop()
                 return
 
+    def on_standstill(self, fit: Fit) -> None:
+        """Evaluate the last epoch of a fit that ends before its time, too.
+
+        Whoever ends it: a condition of ours, or a listener that is told behind us.
+        """
+        is_last = fit.is_stopped() and fit.epoch == self._whole_epochs
+        if is_last and fit.epoch not in self._by_epoch:
+            self._by_epoch[fit.epoch] = self._take_score(fit)
+
     def _take_score(self, fit: Fit) -> float:
         """Evaluate, and keep the network if it is the best one so far."""
         now, self._is_asked = (fit.epoch, fit.iteration), False

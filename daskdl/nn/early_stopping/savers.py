@@ -122,7 +122,7 @@ class FileModelSaver(EarlyStoppingModelSaver):
     ----------
     directory : path or str
         Here or on any store that :meth:`Network.save` reaches: ``hdfs://``, ``s3://``.
-        Made with the first file.
+        Made before anything is trained.
     ending : str
         Of the files, which tells the format: ``".safetensors"``, or ``".zip"`` for one
         that DL4J reads.
@@ -162,12 +162,13 @@ class FileModelSaver(EarlyStoppingModelSaver):
         return f"{self._directory}/latest_model{self._ending}"
 
     def begin(self, network: "Network[Any]", *, goes_on: bool) -> None:
-        """Refuse to replace the files of another fit.
+        """Make the directory, and refuse to replace the files of another fit.
 
         Raises
         ------
-        OutputExistsError
+        OutputError, OutputExistsError
         """
+        make_folder(self._directory)
         if goes_on:
             return
         self._has_best = self._has_latest = False

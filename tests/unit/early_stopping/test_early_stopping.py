@@ -58,7 +58,29 @@ def test_a_condition_without_a_score_is_asked_after_every_epoch(fit):
     last = dl.MaxEpochsTerminationCondition(3)
     result, calculator = fit([3, 2], last, evaluate_every_n_epochs=2)
     assert result.total_epochs == 3
-    assert [epoch for epoch, _ in calculator.asked] == [2]
+    # As the last one, whoever made it the last.
+    assert [epoch for epoch, _ in calculator.asked] == [2, 3]
+    assert result.best_model_epoch == 3
+
+
+class Stops(dl.Listener):
+    """Ends a fit in its third epoch."""
+
+    def on_epoch_end(self, fit):
+        if fit.epoch == 3:
+            fit.stop()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_last_epoch_is_evaluated_whichever_listener_ends_the_fit(
+    network, examples, is_first
+):
+    calculator = GivenScores([3, 2])
+    stopping = dl.EarlyStopping(calculator, evaluate_every_n_epochs=2)
+    listeners = [Stops(), stopping] if is_first else [stopping, Stops()]
+    network.fit(examples(25), epochs=9, batch_size=10, listeners=listeners)
+    assert stopping.result.score_vs_epoch == {2: 3, 3: 2}
+    assert network.last_fit.epochs[-1].values == {"validation_score": 2}
 
 
 def test_scores_within_epochs_count_for_the_best_network(fit):
