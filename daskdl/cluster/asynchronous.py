@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from distributed import Client
 
-__all__ = ["AWAITED", "serves_asynchronous_clients"]
+__all__ = ["AWAITED", "serves_asynchronous_clients", "wait_to_train_s"]
 
 AWAITED = (
     "calculate_score",
@@ -39,6 +39,9 @@ AWAITED = (
 
 T = TypeVar("T", bound=type)
 
+# A call that was cancelled ends when it next asks the cluster for something.
+_CANCELLED_ENDS_WITHIN_S = 60.0
+
 # Whether a method was called by another one, in the thread that works.
 _IS_IN_THREAD: ContextVar[bool] = ContextVar("daskdl_is_in_thread", default=False)
 
@@ -59,6 +62,14 @@ def _awaited(method: Callable[..., Any]) -> Callable[..., Any]:
         return _in_thread(self, partial(method, self, *args, **options))
 
     return called
+
+
+def wait_to_train_s() -> float:
+    """Return how long to wait for another thread that trains the network.
+
+    Of an asynchronous client it can only be one whose call was cancelled.
+    """
+    return _CANCELLED_ENDS_WITHIN_S if _IS_IN_THREAD.get() else 0.0
 
 
 async def _in_thread(front: Any, work: Callable[[], Any]) -> Any:

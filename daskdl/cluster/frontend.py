@@ -142,6 +142,8 @@ class ClusterNetwork(ClusterPretraining[N]):
         OptionError, DataError, ShapeError
             Before any worker trains, when options, data and network do not go together,
             or the network surely does not fit into the memory of workers.
+        NetworkBusyError
+            If another thread is training the network.
         WorkerLostError
             When no worker is left.
         """
@@ -164,6 +166,7 @@ class ClusterNetwork(ClusterPretraining[N]):
         )
         tell = partial(tell_preparing, hearing)
         with ExitStack() as held:
+            held.enter_context(self._training(who))
             prepared = held.enter_context(
                 self._prepared(
                     self.network,

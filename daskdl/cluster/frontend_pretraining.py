@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from daskdl.checks import check_count, check_type
+from daskdl.cluster.asynchronous import wait_to_train_s
 from daskdl.cluster.dashboard.listener import DashboardListener
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.frontend_dl4j import Dl4jMethods
@@ -211,15 +212,18 @@ class ClusterPretraining(Dl4jMethods[N]):
             layers[0], start_timeout_s, workers, resources
         )
         tell = partial(tell_preparing, hearing)
-        with self._prepared(
-            layers[0],
-            data,
-            given,
-            enough_workers,
-            tell,
-            batch_size=batch_size,
-            normalizer=used,
-        ) as prepared:
+        with (
+            self._training(who),
+            self._prepared(
+                layers[0],
+                data,
+                given,
+                enough_workers,
+                tell,
+                batch_size=batch_size,
+                normalizer=used,
+            ) as prepared,
+        ):
             plan = replace(
                 self._plan(prepared, used, shuffle=shuffle, batch_size=batch_size),
                 layers=tuple(layer.name for layer in layers),
@@ -272,6 +276,10 @@ class ClusterPretraining(Dl4jMethods[N]):
                     driver.fit(epochs, shuffle=shuffle, start_at=at.position)
             self.last_fit = self.network.last_fit
         return self.network
+
+    def _training(self, who: str) -> AbstractContextManager[None]:
+        """Be the one that trains the network: two fits would each keep what it did."""
+        return self.network.turns.training(who, wait_to_train_s())
 
     def _shown(self, hearing: Sequence[Listener], trained: Trained) -> list[Listener]:
         """Return listeners with the one that shows a fit in Dask's dashboard."""

@@ -60,8 +60,15 @@ class Turns:
         return self._here.keepers
 
     @contextmanager
-    def training(self, who: str) -> Generator[None, None, None]:
+    def training(self, who: str, wait_s: float = 0) -> Generator[None, None, None]:
         """Be the thread that trains, until the end of a ``with`` block.
+
+        Parameters
+        ----------
+        who : str
+            For messages.
+        wait_s : float
+            How long another thread is waited for.
 
         Raises
         ------
@@ -69,7 +76,7 @@ class Turns:
             If another one does.
         """
         trains = self._here.trains
-        if not trains.acquire(blocking=False):
+        if not trains.acquire(timeout=wait_s):
             raise NetworkBusyError(
                 f"{who}: one thread at a time may train the network, but it is being "
                 "trained by another thread. Wait until that ends, or train a clone()."

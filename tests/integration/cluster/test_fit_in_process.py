@@ -27,6 +27,7 @@ from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.errors import (
     ClusterError,
     MissingExtraError,
+    NetworkBusyError,
     OptionError,
     SourceNotFoundError,
 )
@@ -36,6 +37,7 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
 )
 from daskdl.nn.fitting.events import EpochFinished, FitStarted, Progress
+from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.training import local
@@ -217,6 +219,34 @@ def test_two_fits_at_once_do_not_disturb_each_other(cluster, client, own_client)
         for thread in threads:
             thread.join()
     assert [front.last_fit.examples for front in fronts] == [400, 400]
+
+
+class FitsInAThread(Listener):
+    """Trains once more, in another thread, while the first epoch is trained."""
+
+    def __init__(self, front):
+        self.front, self.error = front, None
+
+    def on_epoch_start(self, fit):
+        thread = threading.Thread(target=self.fit)
+        thread.start()
+        thread.join()
+
+    def fit(self):
+        try:
+            self.front.fit(blobs(200), batch_size=10)
+        except NetworkBusyError as error:
+            self.error = error
+
+
+def test_a_front_end_trains_for_one_thread_at_a_time(client, master):
+    front = DaskMultiLayer(client, network(), master)
+    another = FitsInAThread(front)
+    front.fit(blobs(200), batch_size=10, listeners=another)
+    assert str(another.error).startswith("DaskMultiLayer: one thread at a time")
+    assert front.network.epoch_count == 1
+    front.fit(blobs(200), batch_size=10)
+    assert front.network.epoch_count == 2
 
 
 def test_an_error_of_a_member_reaches_the_caller_as_it_is(client, master, tmp_path):
