@@ -5,7 +5,6 @@ from multiprocessing import forkserver
 
 import dask
 import pytest
-from distributed.utils import get_mp_context
 
 START = "distributed.worker.multiprocessing-method"
 # What a worker imports before it trains; pytest since it is the program of the tests.
@@ -25,6 +24,10 @@ def workers_are_forked() -> Iterator[None]:
     A spawned worker imports for more than a second of a core, longer than most tests
     train. Commands and programs that tests run spawn theirs as they do for users.
     """
+    # Imported here: pytest loads this file before it listens to loggers, and those of
+    # Dask would keep to themselves what they tell.
+    from distributed.utils import get_mp_context
+
     with dask.config.set({START: "forkserver"}):
         # When it is first called it says itself what the server is to import.
         get_mp_context()
