@@ -32,6 +32,11 @@ VERTEX_KINDS.enter(VERTICES)
 PREPROCESSOR_KINDS.enter(PREPROCESSORS)
 
 
+def merge_name(layer: str) -> str:
+    """Return the name of the vertex that merges the inputs of a layer."""
+    return f"{layer}-merge"
+
+
 def with_merges(vertices: Vertices) -> Vertices:
     """Return vertices with a MergeVertex for each layer that reads several.
 
@@ -50,7 +55,7 @@ def with_merges(vertices: Vertices) -> Vertices:
         merged[name] = conf
         if not isinstance(conf, LayerConf) or len(conf.inputs) < 2:
             continue
-        merge = f"{name}-merge"
+        merge = merge_name(name)
         if merge in vertices:
             raise PathError(
                 f"must be another name: it is that of the vertex that merges the "

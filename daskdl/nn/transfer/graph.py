@@ -1,12 +1,14 @@
 """Transfer learning of graphs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.network import merge_name
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.transfer.changed_layers import Part, with_open_input
 from daskdl.nn.transfer.transfer_learning import TransferLearning
+from daskdl.nn.vertices.merge import MergeVertex
 
 
 class GraphTransferLearning(TransferLearning[ComputationGraph]):
@@ -51,11 +53,16 @@ class GraphTransferLearning(TransferLearning[ComputationGraph]):
     def add(self, name: str, part: Part, *inputs: str) -> "GraphTransferLearning":
         """Add a layer or vertex that reads `inputs`; its weights are drawn.
 
+        A vertex that merged the inputs of a layer of its name, and that nothing reads
+        any more, goes.
+
         Raises
         ------
         OptionError
             If there is one of its name.
         """
+        if len(inputs) > 1 and self._is_left_over(merge_name(name)):
+            self._forget(merge_name(name))
         self._add(name, part.replaced(inputs=inputs) if inputs else part, "add")
         return self
 
@@ -74,15 +81,27 @@ class GraphTransferLearning(TransferLearning[ComputationGraph]):
 
     def _configuration(self, parts: Mapping[str, Part]) -> Any:
         conf = self._network.conf
+        left_over = {merge_name(key) for key in conf.vertices if key not in parts}
+        parts = {
+            key: part
+            for key, part in parts.items()
+            if not (key in left_over and self._is_left_over(key))
+        }
         # An order that a file gave is one of the vertices that were there.
         is_same = {*conf.vertices, *conf.inputs} == {*parts, *self._inputs}
         return conf.replaced(
             inputs=self._inputs,
-            vertices=dict(parts),
+            vertices=parts,
             outputs=tuple(self._outputs),
             order=conf.order if is_same else None,
             **self._tuned(),
         )
+
+    def _is_left_over(self, name: str) -> bool:
+        """Return whether it merges what nothing reads any more."""
+        part, is_output = self._parts.get(name), name in self._outputs
+        is_read = is_output or bool(self._readers(name))
+        return isinstance(part, MergeVertex) and not is_read
 
     def _up_to(self, name: str) -> set[str]:
         found, waiting = set(), [name]
@@ -93,5 +112,5 @@ class GraphTransferLearning(TransferLearning[ComputationGraph]):
                 waiting += self._parts[key].inputs
         return found
 
-    def _readers(self, name: str) -> Iterable[str]:
+    def _readers(self, name: str) -> list[str]:
         return [key for key, part in self._parts.items() if name in part.inputs]

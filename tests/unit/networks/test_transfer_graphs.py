@@ -288,3 +288,34 @@ class TestModelsOfDL4J:
         features = [rng.standard_normal((5, 4)), rng.standard_normal((5, 3))]
         assert kinds(again) == kinds(new)
         np.testing.assert_array_equal(again.output(features), new.output(features))
+
+
+@pytest.fixture
+def merging():
+    """A layer of two inputs, in front of which a vertex merges them."""
+    layers = {
+        "d": dl.Dense(n_out=3, inputs="a"),
+        "e": dl.Dense(n_out=2, inputs="b"),
+        "out": dl.Output(n_out=3, inputs=["d", "e"]),
+    }
+    return graph(layers).init()
+
+
+def test_a_layer_of_several_inputs_is_replaced(merging):
+    learning = dl.transfer_learning(merging).remove_vertex_keep_connections("out")
+    new = learning.add("out", dl.Output(n_out=5), "d", "e").build()
+    assert {*kinds(new)} == {"d", "e", "out", "out-merge"}
+    assert new.param_table()["out_W"].shape == (5, 5)
+    assert same(new, merging, "d_W", "e_W") == [True, True]
+
+
+def test_a_layer_of_several_inputs_goes_with_the_vertex_that_merges_them(merging):
+    learning = dl.transfer_learning(merging).remove_vertex_and_connections("out")
+    learning.add("new", dl.Output(n_out=5), "d", "e").set_outputs("new")
+    assert {*kinds(learning.build())} == {"d", "e", "new", "new-merge"}
+
+
+def test_what_merged_the_inputs_of_a_layer_that_went_may_be_read(merging):
+    learning = dl.transfer_learning(merging).remove_vertex_and_connections("out")
+    learning.add("new", dl.Output(n_out=5), "out-merge").set_outputs("new")
+    assert {*kinds(learning.build())} == {"d", "e", "out-merge", "new"}
