@@ -171,6 +171,15 @@ QUIRKS: tuple[Quirk, ...] = (
         concerns=has_option("lock_gamma_beta", True),
     ),
     Quirk(
+        name="normalization_ignores_masks",
+        where="`batch_normalization` of series with a mask",
+        habit="mean and variance are those of masked steps, too",
+        exact="of the steps that the mask keeps; the others come out as 0 in training",
+        test="unit/layers/test_batch_normalization.py",
+        concerns=has_type("batch_normalization"),
+        data="masks",
+    ),
+    Quirk(
         name="auto_encoder_ascends",
         where="pretraining of `auto_encoder`",
         habit="goes up the slope of a cross entropy behind a sigmoid, whatever `loss` "

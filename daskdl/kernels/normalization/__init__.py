@@ -25,7 +25,7 @@ def batch_norm_forward(
     Parameters
     ----------
     x : ndarray of shape (rows, features)
-        Not changed.
+        Not changed. Without rows only where others have some, see `exchange`.
     gamma, beta : ndarray of shape (features,), same dtype, or float
         Scale and shift.
     eps : float
@@ -60,10 +60,14 @@ def batch_norm_forward(
         gpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
         return out
     xp = array_namespace(x)
-    xp.mean(x, axis=0, out=mean)
-    xp.subtract(x, mean, out=out)
-    # Two passes: E[x^2] - E[x]^2 in float32 loses the variance of a large mean.
-    xp.mean(out * out, axis=0, out=variance)
+    if len(x):
+        xp.mean(x, axis=0, out=mean)
+        xp.subtract(x, mean, out=out)
+        # Two passes: E[x^2] - E[x]^2 in float32 loses the variance of a large mean.
+        xp.mean(out * out, axis=0, out=variance)
+    else:
+        mean.fill(0)
+        variance.fill(0)
     if exchange is not None:
         _join_moments(exchange, len(x), mean, variance)
         xp.subtract(x, mean, out=out)

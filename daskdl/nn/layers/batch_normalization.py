@@ -1,9 +1,10 @@
 """The batch normalization layer."""
 
 import math
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.activation import relu_backward
@@ -21,6 +22,7 @@ from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative, Real, Share
 from daskdl.nn.layers.scaling import Scaling
+from daskdl.nn.masks import check_step_mask, column_mask
 from daskdl.nn.run import Backward, Run, Work
 
 _Scale = FloatArray | float
@@ -29,7 +31,7 @@ _Scale = FloatArray | float
 class BatchNormalization(TrainingOptions, LayerConf):
     """Normalise each feature, or each channel of images, over the minibatch.
 
-    Features of time series are normalised over all their steps.
+    Features of time series are normalised over all their steps that no mask drops.
 
     Parameters
     ----------
@@ -90,14 +92,55 @@ class BatchNormalization(TrainingOptions, LayerConf):
             parameter.fill(initial.get(name, 0.0))
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
-        """Normalise `x`, of shape (batch, ..., features). Masks only pass by.
+        """Normalise `x`, of shape (batch, ..., features).
 
         Training uses the minibatch's mean and biased variance, inference the running
-        ones. The running ones are parameters whose gradient is the update itself, such
-        as ``(1 - decay) * (running - batch)``: subtracted as it is, it leaves ``decay *
-        running + (1 - decay) * batch``. In inference it is 0.
+        ones. In training what a mask of steps or rows drops does not count, and comes
+        out as 0. The running ones are parameters whose gradient is the update itself,
+        such as ``(1 - decay) * (running - batch)``: subtracted as it is, it leaves
+        ``decay * running + (1 - decay) * batch``. In inference it is 0.
         """
-        return self._of_minibatch(run, x) if run.training else self._of_running(run, x)
+        if not run.training:
+            return self._of_running(run, x)
+        kept, n_kept = self._kept(run, x)
+        if kept is None:
+            return self._of_minibatch(run, x)
+        if not n_kept:
+            # There is nothing to learn from.
+            return self._of_running(run, x)
+        return self._of_kept(run, x, kept)
+
+    def _kept(self, run: Run, x: FloatArray) -> tuple[NDArray[Any] | None, int]:
+        """Return which rows count, None if all do, and how many in the minibatch."""
+        ignores = "normalization_ignores_masks" in self.quirks
+        if run.mask is None or x.ndim > 3 or ignores:
+            return None, 0
+        if x.ndim == 3:
+            check_step_mask(run.mask, x, run.who)
+        kept: NDArray[Any] = column_mask(run.mask, _rows(x).shape[0], run.who)[:, 0] > 0
+        brought = int(kept.sum()), kept.size
+        there = [brought] if run.cut is None else run.cut.exchange(brought)
+        n_kept, n_rows = (sum(column) for column in zip(*there, strict=True))
+        return (None if n_kept == n_rows else kept), n_kept
+
+    def _of_kept(
+        self, run: Run, x: FloatArray, kept: NDArray[Any]
+    ) -> tuple[FloatArray, Backward]:
+        normalized, back = self._of_minibatch(run, _rows(x)[kept])
+        output = run.lent_like("all rows", x)
+        output.fill(0)
+        _rows(output)[kept] = normalized
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_kept = back(_rows(grad_out)[kept])
+            if grad_kept is None:
+                return None
+            grad_x = run.lent_like("grad_all_rows", grad_out)
+            grad_x.fill(0)
+            _rows(grad_x)[kept] = grad_kept
+            return grad_x
+
+        return output, backward
 
     def _of_minibatch(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         output, n = run.lent_like("output", x), (x.shape[-1],)

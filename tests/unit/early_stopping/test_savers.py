@@ -41,9 +41,7 @@ def test_memory_holds_copies(fit, network):
     np.testing.assert_array_equal(saver.get_latest_model().params, network.params)
 
 
-def test_a_directory_that_cannot_be_made_is_told_before_training(
-    fit, network, tmp_path
-):
+def test_a_directory_that_cannot_be_made_is_told_at_first(fit, network, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(dl.OutputError, match="file/best: must be made"):
         fit(SCORES, model_saver=dl.FileModelSaver(tmp_path / "file" / "best"))

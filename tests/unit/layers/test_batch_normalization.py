@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
+import daskdl as dl
 from daskdl import BatchNormalization
-from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from tests.dialects import in_dl4j
 from tests.gradients import check_gradient
 from tests.unit.layers.single import Single
 
 ROWS = FeedForward(size=3)
+SERIES = Recurrent(size=3)
 
 
 def norm(**options):
@@ -135,3 +137,80 @@ def test_a_dropout_of_the_network_does_not_reach_it():
     dropout = {"type": "gaussian_noise", "stddev": 1.0}
     filled = Single(BatchNormalization(), ROWS, dropout=dropout).resolved
     assert not filled.draws_random_numbers
+
+
+@pytest.fixture
+def series(rng):
+    """Four series of five steps, one with a gap and one without any step."""
+    mask = np.ones((4, 5))
+    mask[0, 3:] = mask[1, 2] = mask[2] = 0
+    return rng.standard_normal((4, 5, 3)) + 2, mask
+
+
+@pytest.mark.parametrize("is_rows", [False, True], ids=["series", "rows"])
+def test_masked_steps_count_for_nothing(series, rng, is_rows):
+    x, mask = series
+    kept = mask > 0
+    x[~kept] = np.nan
+    grad_out = rng.standard_normal(x.shape)
+    alone = norm().layer
+    expected = alone.forward(x[kept], training=True)
+    expected_grad = alone.backward(grad_out[kept])
+    if is_rows:
+        x, grad_out = x.reshape(-1, 3), grad_out.reshape(-1, 3)
+        mask, kept = mask.reshape(-1, 1), kept.reshape(-1)
+    layer = Single(BatchNormalization(), ROWS if is_rows else SERIES).layer
+    output = layer.forward(x, training=True, mask=mask)
+    np.testing.assert_array_equal(output[kept], expected)
+    np.testing.assert_array_equal(output[~kept], 0)
+    grad_x = layer.backward(grad_out)
+    np.testing.assert_array_equal(grad_x[kept], expected_grad)
+    np.testing.assert_array_equal(grad_x[~kept], 0)
+    for name, gradient in alone.run.gradients.items():
+        np.testing.assert_array_equal(layer.run.gradients[name], gradient)
+
+
+def test_masked_steps_count_in_dl4j(series):
+    x, mask = series
+    layer = Single(in_dl4j(BatchNormalization()), SERIES).layer
+    output = layer.forward(x, training=True, mask=mask)
+    np.testing.assert_allclose(output.mean(axis=(0, 1)), 0, atol=1e-12)
+    assert abs(output[mask > 0].mean(axis=0)).min() > 1e-3
+
+
+def test_where_nothing_is_kept_running_statistics_stay(series):
+    x, _ = series
+    layer = Single(BatchNormalization(), SERIES).layer
+    layer.forward(x, training=True, mask=np.zeros((4, 5)))
+    layer.backward(np.zeros_like(x))
+    for gradient in layer.run.gradients.values():
+        np.testing.assert_array_equal(gradient, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_threads_take_the_statistics_of_all_kept_steps(rng, dtype):
+    """Of one thread's examples no step is kept."""
+    mask = np.ones((8, 5))
+    mask[4:], mask[0, 2:] = 0, 0
+    data = dl.DataSet(
+        rng.standard_normal((8, 3, 5)), np.eye(2)[[0, 1] * 4], features_mask=mask
+    )
+    found = []
+    for threads in (1, 2):
+        network = dl.MultiLayerNetwork(
+            dl.MultiLayerConfiguration(
+                input=SERIES,
+                layers=[
+                    BatchNormalization(),
+                    dl.LSTM(n_out=4),
+                    dl.GlobalPooling(pooling_type="avg"),
+                    dl.Output(n_out=2),
+                ],
+                dtype=dtype,
+            )
+        ).init()
+        network.threads = threads
+        network.fit(data, batch_size=8, epochs=2)
+        found.append(network.params.copy())
+    rtol = 1e-4 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(found[1], found[0], rtol=rtol, atol=rtol)
