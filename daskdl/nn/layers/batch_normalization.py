@@ -22,7 +22,6 @@ from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative, Real, Share
 from daskdl.nn.layers.scaling import Scaling
-from daskdl.nn.masks import check_step_mask, column_mask
 from daskdl.nn.run import Backward, Run, Work
 
 _Scale = FloatArray | float
@@ -115,9 +114,13 @@ class BatchNormalization(TrainingOptions, LayerConf):
         ignores = "normalization_ignores_masks" in self.quirks
         if run.mask is None or x.ndim > 3 or ignores:
             return None, 0
-        if x.ndim == 3:
-            check_step_mask(run.mask, x, run.who)
-        kept: NDArray[Any] = column_mask(run.mask, _rows(x).shape[0], run.who)[:, 0] > 0
+        steps = x.shape[1] if x.ndim == 3 else 1
+        # One that is neither of steps nor of whole examples only passes by.
+        if run.mask.size not in (len(x), len(x) * steps):
+            return None, 0
+        found = run.mask.reshape(len(x), -1) > 0
+        xp = array_namespace(found)
+        kept: NDArray[Any] = xp.broadcast_to(found, (len(x), steps)).reshape(-1)
         brought = int(kept.sum()), kept.size
         there = [brought] if run.cut is None else run.cut.exchange(brought)
         n_kept, n_rows = (sum(column) for column in zip(*there, strict=True))

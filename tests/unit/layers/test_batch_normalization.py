@@ -170,6 +170,16 @@ def test_masked_steps_count_for_nothing(series, rng, is_rows):
         np.testing.assert_array_equal(layer.run.gradients[name], gradient)
 
 
+def test_masked_examples_count_for_nothing(series):
+    x, _ = series
+    mask = np.array([[1.0], [0], [1], [1]])
+    layer = Single(BatchNormalization(), SERIES).layer
+    output = layer.forward(x, training=True, mask=mask)
+    alone = norm().layer.forward(x[[0, 2, 3]].reshape(-1, 3), training=True)
+    np.testing.assert_array_equal(output[[0, 2, 3]].reshape(-1, 3), alone)
+    np.testing.assert_array_equal(output[1], 0)
+
+
 def test_masked_steps_count_in_dl4j(series):
     x, mask = series
     layer = Single(in_dl4j(BatchNormalization()), SERIES).layer
