@@ -111,7 +111,8 @@ def check_has_keys(source: Source, options: SourceOptions) -> None:
         return
     raise OptionError(
         f"feed_forward_with_key: key must name the column of {source.name} that holds "
-        "the keys, got None. DataSets and pairs bring their own."
+        "the keys, got None. DataSets with keys and lists or Bags of (key, features) "
+        "bring their own, arrays have none."
     )
 
 

@@ -229,8 +229,11 @@ class ClassificationScoreCalculator(_OfOnePass):
         (evaluation,) = found = super()._evaluations(network)
         if not isinstance(evaluation, Evaluation | EvaluationBinary):
             raise _wrong_loss(who, "classes", network, self._number(network))
-        # Of classes that exclude each other there is no FAR.
-        check_one_of(who, "metric", self._metric, evaluation.METRICS)
+        if self._metric not in evaluation.METRICS:
+            raise OptionError(
+                f"{who}: metric must be one of {', '.join(evaluation.METRICS)} where "
+                f"classes exclude each other, got {self._metric!r}."
+            )
         return found
 
     def _figures(self, evaluation: Evaluable) -> dict[str, float]:

@@ -141,7 +141,7 @@ def test_classes_are_no_values(network, data):
 
 
 def test_classes_that_exclude_each_other_have_no_false_alarms(network, data):
-    with pytest.raises(OptionError, match=r"metric must be one of .* got 'FAR'"):
+    with pytest.raises(OptionError, match=r"where classes exclude .* got 'FAR'"):
         scored(dl.ClassificationScoreCalculator("FAR", data), network)
 
 
