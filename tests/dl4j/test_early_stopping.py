@@ -185,4 +185,4 @@ def test_dl4j_evaluates_the_first_epoch_and_not_the_last(dl4j, rng):
         dl4j, network, train, held_back, ends, *SCORES["loss"], every=4
     )
     assert (list(answer["scores"]), answer["total_epochs"]) == (["0", "4", "8"], 9)
-    assert (list(result.score_vs_epoch), result.total_epochs) == ([4], 6)
+    assert (list(result.score_vs_epoch), result.total_epochs) == ([4, 6], 6)
