@@ -210,7 +210,7 @@ class EarlyStopping(Listener):
 
         Whoever ends it: a condition of ours, or a listener that is told behind us.
         """
-        is_last = fit.is_stopped() and fit.epoch == self._whole_epochs
+        is_last = fit.is_stopped() and 0 < fit.epoch == self._whole_epochs
         if is_last and fit.epoch not in self._by_epoch:
             self._by_epoch[fit.epoch] = self._take_score(fit)
 

@@ -28,7 +28,12 @@ CENTERS = dl.CenterLossOutput(n_out=2, gradient_check=True)
         (SERIES, [ATTENTION, POOL, OUT], {}, {"layers_ignore_weight_noise"}),
         (SERIES, [LOCAL, POOL, OUT], {"bias_init": 0.1}, {"biases_begin_at_zero"}),
         (SERIES, [LOCAL, POOL, OUT], {"l2": 0.1}, {"some_penalties_not_scored"}),
-        (ROWS, [LOCKED, OUT], {}, {"locked_gamma_beta_left_out"}),
+        (
+            ROWS,
+            [LOCKED, OUT],
+            {},
+            {"locked_gamma_beta_left_out", "normalization_ignores_masks"},
+        ),
         (ROWS, [dl.AutoEncoder(n_out=2), OUT], {}, {"auto_encoder_ascends"}),
         (
             ROWS,
