@@ -178,12 +178,12 @@ class FileModelSaver(EarlyStoppingModelSaver):
 
     def save_best_model(self, network: "Network[Any]", score: float) -> None:
         """Write the file; it appears when it is whole."""
-        self._save(network, self.best_model_path)
+        network.save(self.best_model_path, overwrite=True)
         self._has_best = True
 
     def save_latest_model(self, network: "Network[Any]", score: float) -> None:
         """Write the file; it appears when it is whole."""
-        self._save(network, self.latest_model_path)
+        network.save(self.latest_model_path, overwrite=True)
         self._has_latest = True
 
     def get_best_model(self) -> "Network[Any] | None":
@@ -201,10 +201,6 @@ class FileModelSaver(EarlyStoppingModelSaver):
     def restore_state(self, state: Mapping[str, Any]) -> None:
         """Go on with the files that are there."""
         self._has_best, self._has_latest = state["has_best"], state["has_latest"]
-
-    def _save(self, network: "Network[Any]", path: str) -> None:
-        make_folder(self._directory)
-        network.save(path, overwrite=True)
 
     def _load(self, path: str) -> "Network[Any]":
         network: Network[Any] = writer_of(type(self).__name__, path, None).load(path)
