@@ -8,9 +8,9 @@ so that the class must not know the format. Formats are entry points of the grou
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
+from daskdl.entry_points import entry_points
 from daskdl.errors import MissingExtraError
 
 __all__ = ["GROUP", "ClassFile", "class_file"]
@@ -34,8 +34,7 @@ class ClassFile:
     write: Callable[..., Any]
 
 
-# Looking through what is installed takes some 10 ms, and every minibatch in a file of
-# its own comes along here.
+# Every minibatch in a file of its own comes along here.
 @cache
 def class_file(name: str) -> ClassFile:
     """Return the reader and writer of files of the class of that name.

@@ -9,10 +9,11 @@ knows of it. Packages bring dialects in the entry-point group ``daskdl.dialects`
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from daskdl.checks import did_you_mean
+from daskdl.entry_points import entry_points
 from daskdl.errors import OptionError
 
 EXACT = "exact"
@@ -119,6 +120,5 @@ def quirks_of(name: str) -> Quirks:
     return dialect(name).quirks
 
 
-@cache
 def _installed() -> Sequence[EntryPoint]:
-    return tuple(entry_points(group="daskdl.dialects"))
+    return entry_points("daskdl.dialects")

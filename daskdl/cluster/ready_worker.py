@@ -6,12 +6,13 @@ The other side of :mod:`daskdl.cluster.ready_processes`.
 import contextlib
 import gc
 import importlib
-import importlib.metadata
 import json
 import os
 import socket
 import sys
 from multiprocessing import spawn
+
+from daskdl.entry_points import entry_points
 
 __all__ = ["SentFile", "wait_for_work"]
 
@@ -81,7 +82,7 @@ def _import_all() -> None:
         for name in _MODULES:
             importlib.import_module(name)
         for group in _GROUPS:
-            for point in importlib.metadata.entry_points(group=group):
+            for point in entry_points(group):
                 point.load()
     gc.enable()
     # Nobody need look through what was imported again.

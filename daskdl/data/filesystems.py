@@ -1,16 +1,15 @@
 """The file system of a path or URL; other packages plug in here."""
 
-import functools
-import importlib.metadata
 import os
 from typing import Any
 
 import fsspec
 
 from daskdl.checks import check_type
+from daskdl.entry_points import entry_points
 from daskdl.errors import MissingExtraError, OptionError
 
-__all__ = ["filesystem", "plugged_in"]
+__all__ = ["filesystem"]
 
 GROUP = "daskdl.filesystems"
 
@@ -47,7 +46,7 @@ def filesystem(
     check_type("filesystem", "path_or_url", path_or_url, str, os.PathLike)
     url = os.fspath(path_or_url)
     scheme, separator, _ = url.partition("://")
-    for entry_point in plugged_in(scheme) if separator else ():
+    for entry_point in entry_points(GROUP, scheme) if separator else ():
         fs, path = entry_point.load()(url, storage_options)
         return fs, path
     try:
@@ -59,10 +58,3 @@ def filesystem(
             f"{url}: the scheme must be one that fsspec knows, got {scheme!r}."
         ) from error
     return fs, path
-
-
-# Looking through what is installed takes some 30 ms, and every file comes along here.
-@functools.cache
-def plugged_in(scheme: str) -> tuple[importlib.metadata.EntryPoint, ...]:
-    """Return the entry points that are installed for URLs of a scheme."""
-    return tuple(importlib.metadata.entry_points(group=GROUP, name=scheme))

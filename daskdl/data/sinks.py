@@ -5,7 +5,6 @@ know what HDFS or Spark is. The life of an output: `prepare` on the driver, `wri
 on the workers, `commit` on the driver; `abort` on the driver if anything failed.
 """
 
-import importlib.metadata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from daskdl.entry_points import entry_points
 from daskdl.errors import OptionError
 
 __all__ = ["NestedColumn", "Sink", "SinkOpener", "open_sink"]
@@ -157,7 +157,7 @@ def open_sink(
     OptionError
         If no installed package knows how to write to the URL, or not in that format.
     """
-    for entry_point in importlib.metadata.entry_points(group="daskdl.sinks"):
+    for entry_point in entry_points("daskdl.sinks"):
         loaded = entry_point.load()
         opener: SinkOpener = loaded() if isinstance(loaded, type) else loaded
         if opener.accepts(url):

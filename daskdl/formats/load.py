@@ -1,12 +1,12 @@
 """Read a network from a file of any format that is installed."""
 
 import posixpath
-from importlib.metadata import entry_points
 from typing import Any, BinaryIO
 
 from daskdl.data.files import open_input
 from daskdl.data.filesystems import filesystem
 from daskdl.data.store import kind_of
+from daskdl.entry_points import entry_points
 from daskdl.errors import FormatError, SourceNotFoundError
 from daskdl.formats.run_network import network_in
 from daskdl.nn.network import Network
@@ -65,7 +65,7 @@ def _read(path_or_url: str) -> Network[Any]:
             return network
         stream.seek(0)
         beginning = stream.read(4)
-    names = ", ".join(sorted(found.name for found in entry_points(group=GROUP)))
+    names = ", ".join(sorted(found.name for found in entry_points(GROUP)))
     raise FormatError(
         f"{path_or_url}: must be a network of a known format ({names}), got "
         f"{_guess(beginning)}."
@@ -92,7 +92,7 @@ def is_network(path_or_url: str, storage_options: dict[str, Any] | None = None) 
 
 def _format_of(stream: BinaryIO) -> Any:
     """Return the first format, by name, that knows the file; None if none does."""
-    for found in sorted(entry_points(group=GROUP), key=lambda found: found.name):
+    for found in sorted(entry_points(GROUP), key=lambda found: found.name):
         stream.seek(0)
         format_module = found.load()
         if format_module.recognizes(stream):

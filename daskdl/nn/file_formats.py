@@ -2,10 +2,10 @@
 
 import os
 import posixpath
-from importlib.metadata import entry_points
 from typing import Any
 
 from daskdl.checks import check_one_of, check_type
+from daskdl.entry_points import entry_points
 from daskdl.errors import MissingExtraError, OptionError
 
 __all__ = ["ENDINGS", "format_of_ending", "settled_format", "writer_of"]
@@ -82,13 +82,13 @@ def writer_of(who: str, path_or_url: str | os.PathLike[str], given: str | None) 
     """
     check_type(who, "path_or_url", path_or_url, str, os.PathLike)
     # By entry point: formats know networks, so networks must not know formats.
-    known = {entry.name: entry for entry in entry_points(group="daskdl.formats")}
+    known = {entry.name: entry for entry in entry_points("daskdl.formats")}
     if not known:
         raise MissingExtraError(
             f"{who}: the entry points of 'daskdl.formats' must be installed, got none. "
             "Install the package with `pip install daskdl`."
         )
-    known |= {entry.name: entry for entry in entry_points(group="daskdl.exports")}
+    known |= {entry.name: entry for entry in entry_points("daskdl.exports")}
     if given is not None:
         check_one_of(who, "format", given, known)
     settled = settled_format(f"{who}: format", path_or_url, given) or "daskdl"

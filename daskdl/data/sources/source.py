@@ -5,11 +5,10 @@ any worker can load by itself. Which source opens what is decided by asking the 
 points of the group ``daskdl.sources``, so that other packages can add theirs.
 """
 
-import importlib.metadata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from functools import cache
+from importlib.metadata import EntryPoint
 from typing import Any, Literal, Protocol, TypeAlias
 
 from daskdl.checks import as_known, check_one_of, check_type, some
@@ -23,6 +22,7 @@ from daskdl.data.sources.source_checks import check_source_options
 from daskdl.data.sources.text_options import check_text_options
 from daskdl.data.sources.unused_options import refuse_for_open
 from daskdl.data.time_series import alignment_of
+from daskdl.entry_points import entry_points
 from daskdl.errors import OptionError
 from daskdl.option_types import check_option_types
 
@@ -398,10 +398,8 @@ def opened_by(data: Any) -> SourceOpener:
     )
 
 
-# Once: to look through all that is installed takes longer than to open a file.
-@cache
-def _entry_points() -> list[importlib.metadata.EntryPoint]:
-    found = importlib.metadata.entry_points(group="daskdl.sources")
+def _entry_points() -> list[EntryPoint]:
+    found = entry_points("daskdl.sources")
     return sorted(found, key=lambda e: (e.name == _ASKED_LAST, e.name))
 
 

@@ -8,7 +8,7 @@ be imported where it is merely held.
 import importlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -16,6 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from daskdl.checks import normalised
+from daskdl.entry_points import entry_points
 from daskdl.nn.conf.errors import PathError, got, one_of
 from daskdl.nn.conf.spellings import spelled
 from daskdl.nn.conf.values import Conf, made, stands_alone, tag_of
@@ -75,8 +76,7 @@ class Kinds:
 
     @cached_property
     def _brought(self) -> Mapping[str, EntryPoint]:
-        # Looking through all that is installed takes longer than making a network.
-        found = entry_points(group=self._group) if self._group else ()
+        found = entry_points(self._group) if self._group else ()
         return {entry.name: entry for entry in found}
 
     @property

@@ -7,8 +7,6 @@ well.
 """
 
 import contextlib
-import functools
-import importlib.metadata
 
 import pytest
 
@@ -80,10 +78,6 @@ def place(request, tmp_path, runner, rng, monkeypatch):
     def connect(options, **how):
         yield InlineClient()
 
-    # They are looked up for each file, in half a second a run.
-    entry_points = functools.cache(importlib.metadata.entry_points)
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr("daskdl.nn.file_formats.entry_points", entry_points)
     monkeypatch.setattr(connecting, "connect", connect)
     monkeypatch.setattr(job_run, "connect", connect)
     monkeypatch.setattr(job_run, "front_end", PatientFront)

@@ -6,12 +6,11 @@ import fsspec
 import numpy as np
 import pytest
 
+from daskdl import entry_points
 from daskdl.data import filesystems
 from daskdl.data.dataset import DataSet
 from daskdl.data.filesystems import filesystem
 from daskdl.errors import OptionError
-
-ENTRY_POINTS = importlib.metadata.entry_points
 
 
 @pytest.fixture
@@ -27,15 +26,13 @@ def plugged_in(monkeypatch, tmp_path):
         def load(self):
             return warehouse
 
-    def entry_points(**wanted):
-        if wanted == {"group": "daskdl.filesystems", "name": "warehouse"}:
+    def plugged(group, name):
+        if (group, name) == ("daskdl.filesystems", "warehouse"):
             return [EntryPoint()]
-        return ENTRY_POINTS(**wanted)
+        return entry_points.entry_points(group, name)
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    filesystems.plugged_in.cache_clear()
-    yield asked
-    filesystems.plugged_in.cache_clear()
+    monkeypatch.setattr(filesystems, "entry_points", plugged)
+    return asked
 
 
 def test_a_url_of_the_scheme_goes_to_the_entry_point(plugged_in, tmp_path):
@@ -67,7 +64,7 @@ def test_a_plain_path_is_no_scheme(plugged_in, tmp_path):
     "scheme", ["hdfs", "viewfs", "webhdfs", "swebhdfs", "s3a", "s3n"]
 )
 def test_hadoop_schemes_go_to_the_bridge(scheme):
-    (found,) = ENTRY_POINTS(group="daskdl.filesystems", name=scheme)
+    (found,) = importlib.metadata.entry_points(group="daskdl.filesystems", name=scheme)
     assert found.value == "daskdl_bridge.storage:filesystem"
 
 
@@ -83,14 +80,15 @@ def test_what_is_no_path_is_refused():
 
 @pytest.mark.parametrize(("url", "scans"), [("plain", 0), ("memory://a/b", 1)])
 def test_what_is_installed_is_looked_through_once(monkeypatch, tmp_path, url, scans):
-    counted = []
+    counted, installed = [], importlib.metadata.entry_points
 
-    def entry_points(**wanted):
-        counted.append(wanted)
-        return ENTRY_POINTS(**wanted)
+    def scan():
+        counted.append(url)
+        return installed()
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    filesystems.plugged_in.cache_clear()
+    monkeypatch.setattr(importlib.metadata, "entry_points", scan)
+    entry_points.entry_points.cache_clear()
+    entry_points._installed.cache_clear()
     for _ in range(3):
         filesystem(url if "://" in url else tmp_path / url)
     assert len(counted) == scans

@@ -1,18 +1,19 @@
 """Options, finding the opener, and data in memory."""
 
-import importlib.metadata
 import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from daskdl.data import sinks
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sinks import open_sink
 from daskdl.data.sources import source
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.entry_points import entry_points
 from daskdl.errors import ColumnError, DataError, OptionError
 
 
@@ -80,9 +81,9 @@ def test_an_open_source_stays_what_it_is():
 )
 def test_unknown_data_is_described(data, got, monkeypatch):
     # The openers of this package only: another may take a list of anything.
-    known = importlib.metadata.entry_points(group="daskdl.sources")
+    known = entry_points("daskdl.sources")
     own = [e for e in known if e.value.startswith("daskdl.")]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: own)
+    monkeypatch.setattr(source, "entry_points", lambda group: own)
     with pytest.raises(
         OptionError, match=rf"^open_source: data must be .* got {got}\.$"
     ):
@@ -103,12 +104,8 @@ def test_the_opener_of_paths_is_asked_last(monkeypatch):
         return SimpleNamespace(name=name, load=lambda: opener)
 
     entries = [entry_point(name) for name in ("path", "zarrs", "memory")]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: entries)
-    source._entry_points.cache_clear()
-    try:
-        assert open_source("somewhere").name == "path"
-    finally:
-        source._entry_points.cache_clear()
+    monkeypatch.setattr(source, "entry_points", lambda group: entries)
+    assert open_source("somewhere").name == "path"
     assert asked == ["memory", "zarrs", "path"]
 
 
@@ -121,7 +118,7 @@ def test_a_sink_is_opened_by_the_first_that_accepts_the_url(monkeypatch):
             return url, format, overwrite, storage_options
 
     entry = SimpleNamespace(name="mine", load=lambda: Opener)
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(sinks, "entry_points", lambda group: [entry])
     assert open_sink("mem://a", overwrite=True) == ("mem://a", "parquet", True, {})
     with pytest.raises(OptionError, match=r"url must name a place .* got 'ftp://b'"):
         open_sink("ftp://b")

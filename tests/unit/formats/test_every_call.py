@@ -4,8 +4,6 @@ The commands have a test of their own; so has the directory of part files.
 """
 
 import ast
-import functools
-import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,10 +166,6 @@ def url(request, tmp_path):
 
 @pytest.fixture
 def calls(monkeypatch):
-    # They are looked up for each file, which takes longer than to write it.
-    entry_points = functools.cache(importlib.metadata.entry_points)
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr("daskdl.nn.file_formats.entry_points", entry_points)
     calls = FailingCalls()
     calls.install(monkeypatch)
     return calls
