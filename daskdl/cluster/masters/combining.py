@@ -8,10 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-
-# Elements at a time, so that what is between stays in the cache: memory that was just
-# asked for costs more than the sums.
-_BLOCK = 1 << 14
+from daskdl.kernels.weighted_mean import add_share
 
 
 def weighted_mean(
@@ -23,18 +20,12 @@ def weighted_mean(
     an outer momentum would carry on what was rounded.
     """
     first, *others = vectors
-    weights = [out.dtype.type(count / sum(examples)) for count in examples[1:]]
-    between = np.empty(min(_BLOCK, len(out)), out.dtype)
-    # What is infinite is found, and told, where it is trained.
-    with np.errstate(invalid="ignore"):
-        for start in range(0, len(out), _BLOCK):
-            block = slice(start, min(start + _BLOCK, len(out)))
-            mean, change = out[block], between[: block.stop - start]
-            np.copyto(mean, first[block])
-            for vector, weight in zip(others, weights, strict=True):
-                np.subtract(vector[block], first[block], out=change)
-                np.multiply(change, weight, out=change)
-                mean += change
+    base, n_examples = first, sum(examples)
+    for vector, count in zip(others, examples[1:], strict=True):
+        weight = out.dtype.type(count / n_examples)
+        base = add_share(base, vector, first, weight, out=out)
+    if base is first:
+        np.copyto(out, first)
 
 
 def plain_sum(
