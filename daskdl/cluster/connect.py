@@ -48,9 +48,17 @@ from daskdl.errors import (
 __all__ = ["ClusterOptions", "connect"]
 
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
-# Each process looks up what its threads do a hundred times a second, for a page of the
-# dashboard: some per cent of a core that workers share.
-_UNWATCHED = {"distributed.worker.profile.enabled": False}
+# What each process looks up for pages of the dashboard, and lest memory runs out, and
+# how often: some per cent of a core that workers share. By default its threads a
+# hundred times a second, the event loop's delay fifty times, its memory ten times, what
+# it uses of the machine twice.
+_UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.system-monitor.interval": "1s",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.worker.memory.monitor-interval": "500ms",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 _FOLDER = "/dev/shm"
 # Where arrays begin, as compilers like it.
-_ALIGNED_BYTES = 64
+ALIGNED_BYTES = 64
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _NAME = re.compile(r"daskdl-(\d+)-[0-9a-f]{32}")
 # A path is there for moments; and a process of another container may look dead.
@@ -109,10 +109,7 @@ def put_arrays(arrays: Sequence[Bytes]) -> tuple[str, list[int]] | None:
         Where each array begins. None in place of both where there are no arrays, or
         there is no such memory.
     """
-    starts, end = [], 0
-    for array in arrays:
-        starts.append(end)
-        end += -(-array.nbytes // _ALIGNED_BYTES) * _ALIGNED_BYTES
+    starts, end = laid_out([array.nbytes for array in arrays])
     created = create_memory(end) if end else None
     if created is None:
         return None
@@ -121,6 +118,18 @@ def put_arrays(arrays: Sequence[Bytes]) -> tuple[str, list[int]] | None:
     for start, array in zip(starts, arrays, strict=True):
         into[start : start + array.nbytes] = array
     return path, starts
+
+
+def laid_out(sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Return where arrays of so many bytes begin one behind the other, and the end.
+
+    Each where compilers like it; the end is where another one would begin.
+    """
+    starts, end = [], 0
+    for size in sizes:
+        starts.append(end)
+        end += -(-size // ALIGNED_BYTES) * ALIGNED_BYTES
+    return starts, end
 
 
 def arrays_at(

@@ -51,7 +51,7 @@ from daskdl.nn.divergence import check_finite
 from daskdl.nn.fitting.trained import Trained, layer_of, network_of
 from daskdl.training.state import NetworkState, state_of
 
-REPORT_EVERY_S = 0.25
+REPORT_EVERY_S = 0.5
 # Whoever has said nothing for so long may have been stopped, and the fit have ended.
 SILENT_S = 5.0
 

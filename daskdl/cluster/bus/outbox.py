@@ -77,6 +77,21 @@ class Outbox:
             peak = max(self._stats.peak_queued_bytes, self.queued_bytes)
             self._stats.peak_queued_bytes = peak
 
+    def own(self, parcel: Parcel, copy: Parcel) -> None:
+        """Keep a copy of the newest message, if that is still waiting."""
+        with self.changed:
+            if self._waiting and self._waiting[-1] is parcel:
+                self._waiting[-1] = copy
+
+    def lies(self, number: int, parcel: Parcel) -> None:
+        """Keep the newest message on its way as it lies where its reader finds it.
+
+        Until it is acknowledged; so nobody need copy it who publishes it.
+        """
+        with self.changed:
+            if self._in_flight and self._in_flight[-1][0] == number:
+                self._in_flight[-1] = (number, parcel)
+
     def drop_for(self, nbytes: int) -> None:
         """Give up the oldest waiting messages until one of this size has room."""
         with self.changed:

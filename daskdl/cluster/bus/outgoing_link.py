@@ -132,7 +132,7 @@ class OutgoingLink:
                 return not self._outbox.has_pending
             self._note_acknowledged(ring.delivered)
             while (entry := self._outbox.next_one(ring.has_room)) is not None:
-                ring.write(*entry)
+                self._outbox.lies(entry[0], ring.write(*entry))
             return not self._outbox.has_pending
 
     async def _run(self) -> None:

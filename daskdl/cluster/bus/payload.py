@@ -36,14 +36,22 @@ class Payload:
         """Size of the pickle and its buffers."""
         return len(self.head) + sum(buffer.nbytes for buffer in self.buffers)
 
+    def copy(self) -> "Payload":
+        """Return one that shares no memory with this one."""
+        return Payload(self.head, tuple(buffer.copy() for buffer in self.buffers))
+
 
 @dataclass(frozen=True)
 class Parcel:
-    """One message on its way; without a payload it is the publisher's last word."""
+    """One message on its way; without a payload it is the publisher's last word.
+
+    Whoever takes a brief one has done with its arrays before the next large one comes.
+    """
 
     first: int
     last: int
     payload: Payload | None
+    is_brief: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -51,20 +59,14 @@ class Parcel:
         return 0 if self.payload is None else self.payload.nbytes
 
 
-def encode(data: Any, *, copy: bool) -> Payload:
-    """Pickle `data`.
+def encode(data: Any) -> Payload:
+    """Pickle `data`, which is anything that pickle or cloudpickle takes.
 
-    Parameters
-    ----------
-    data : object
-        Anything that pickle or cloudpickle takes.
-    copy : bool
-        Copy the memory of its arrays. Otherwise the payload shares it.
+    The payload shares the memory of its arrays.
     """
     picked: list[pickle.PickleBuffer] = []
     head: bytes = dumps(data, buffer_callback=picked.append)
-    take = np.array if copy else np.asarray
-    return Payload(head, tuple(take(buffer.raw()) for buffer in picked))
+    return Payload(head, tuple(np.asarray(buffer.raw()) for buffer in picked))
 
 
 def decode(payload: Payload) -> Any:

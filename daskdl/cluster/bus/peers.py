@@ -15,6 +15,7 @@ from daskdl.cluster.bus.outgoing_link import OutgoingLink
 from daskdl.cluster.bus.payload import Parcel
 from daskdl.cluster.bus.protocol import (
     GRACE_S,
+    LOOK_AFTER_THREAD_S,
     LOOK_AT_RINGS_S,
     NOT_A_MEMBER,
     STOPPED_S,
@@ -71,6 +72,7 @@ class Peers:
         self._last_word: Parcel | None = None
         self._is_stopped = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._looks = 0  # at rings
         self._looking: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -99,6 +101,7 @@ class Peers:
 
     def read_rings(self) -> None:
         """Deliver what came through shared memory."""
+        self._looks += 1
         for link in self._links():
             link.read_ring()
 
@@ -242,8 +245,15 @@ class Peers:
             self._track(self._looking)
 
     async def _look_at_rings(self) -> None:
+        pause_s = LOOK_AT_RINGS_S
         while not self._is_stopped:
-            await asyncio.sleep(LOOK_AT_RINGS_S)
+            looks = self._looks
+            await asyncio.sleep(pause_s)
+            if self._looks != looks:
+                # Each time takes the core from a thread that looks by itself.
+                pause_s = LOOK_AFTER_THREAD_S
+                continue
+            pause_s = LOOK_AT_RINGS_S
             with self._state.changed:
                 self.read_rings()
                 self.flush()

@@ -28,10 +28,11 @@ ACK_MESSAGES = WINDOW_MESSAGES // 4
 ACK_BYTES = WINDOW_BYTES // 4
 ACK_WITHIN_S = 0.2
 
-# How soon a full ring is looked at again, and how often all rings of a topic are where
-# no thread of a task does.
+# How soon a full ring is looked at again, how often all rings of a topic are where no
+# thread of a task does, and how soon again where one does.
 FULL_RING_S = 0.005
 LOOK_AT_RINGS_S = 0.05
+LOOK_AFTER_THREAD_S = 0.2
 
 CONNECT_TIMEOUT_S = 5.0  # Dask's own default of 30 s would hide a dead peer for as long
 CONTROL_TIMEOUT_S = 10.0

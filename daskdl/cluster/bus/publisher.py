@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from daskdl.cluster.bus.options import Merge, WhenFull
@@ -53,21 +54,27 @@ class Publisher:
         to: str | None,
         copy: bool,
         is_whole: bool,
+        is_brief: bool,
         timeout_s: float | None,
         on_block: Callable[[], Any] | None,
     ) -> int:
         """Hand `data` to members that receive; see :meth:`Topic.publish`."""
         self._state.check_open()
-        payload = encode(data, copy=copy)
+        payload = encode(data)
         wait_s = PUBLISH_TIMEOUT_S if timeout_s is None else timeout_s
         deadline = time.monotonic() + wait_s
         if not self._turn.acquire(timeout=max(0.0, wait_s)):
             raise self._too_slow(wait_s, "another thread is publishing")
         try:
             when_full = "block" if is_whole else self._state.options.when_full
-            if when_full == "block":
+            waits = when_full == "block" and not self.has_room(payload.nbytes, to)
+            if copy and (waits or not self._has_rings):
+                # What is called meanwhile may write to its arrays; and the event loop
+                # is not to wait for a copy.
+                payload, copy = payload.copy(), False
+            if waits:
                 self._wait_for_room(payload.nbytes, to, deadline, wait_s, on_block)
-            return self._hand_out(payload, to, when_full)
+            return self._hand_out(payload, to, when_full, copy=copy, is_brief=is_brief)
         finally:
             self._turn.release()
 
@@ -78,13 +85,20 @@ class Publisher:
             boxes = self._outboxes(to).values()
             return self._state.is_closed or all(box.has_room(nbytes) for box in boxes)
 
+    @property
+    def _has_rings(self) -> bool:
+        with self._state.changed:
+            return self._peers.has_rings
+
     def end(self) -> None:
         """Hand out the last word, once."""
         with self._turn, self._state.changed:
             if self._state.role.sends and not self._has_ended:
                 self._has_ended = True
                 self._peers.end(Parcel(self._number + 1, self._number + 1, None))
-        self._send()
+            is_done = self._peers.flush()
+        if not is_done:
+            self._wake()
 
     def _outboxes(self, to: str | None) -> dict[str, Outbox]:
         outboxes = self._peers.outboxes()
@@ -92,7 +106,15 @@ class Publisher:
             return outboxes
         return {to: outboxes[to]} if to in outboxes else {}
 
-    def _hand_out(self, payload: Payload, to: str | None, when_full: WhenFull) -> int:
+    def _hand_out(
+        self,
+        payload: Payload,
+        to: str | None,
+        when_full: WhenFull,
+        *,
+        copy: bool,
+        is_brief: bool,
+    ) -> int:
         state = self._state
         merge = when_full if callable(when_full) else None
         merged = {} if merge is None else self._merge_where_full(payload, to, merge)
@@ -103,21 +125,20 @@ class Publisher:
                     f"Topic {state.name!r}: publish must come before end()."
                 )
             self._number += 1
-            parcel = Parcel(self._number, self._number, payload)
+            parcel = Parcel(self._number, self._number, payload, is_brief)
             for id_, outbox in self._outboxes(to).items():
                 if when_full == "drop_oldest":
                     outbox.drop_for(payload.nbytes)
                 outbox.put(merged.get(id_, parcel))
             number = self._number
-        self._send()
-        return number
-
-    def _send(self) -> None:
-        """Send what waits: through memory from here, the rest from the event loop."""
-        with self._state.changed:
             is_done = self._peers.flush()
+            if copy and not is_done:
+                own = replace(parcel, payload=payload.copy())
+                for outbox in self._outboxes(to).values():
+                    outbox.own(parcel, own)
         if not is_done:
             self._wake()
+        return number
 
     def _wait_for_room(
         self,
@@ -128,8 +149,6 @@ class Publisher:
         on_block: Callable[[], Any] | None,
     ) -> None:
         changed, inbox = self._state.changed, self._state.inbox
-        if self.has_room(nbytes, to):
-            return
         started = time.monotonic()
         while not self.has_room(nbytes, to):
             arrivals = inbox.arrivals
@@ -189,7 +208,7 @@ class Publisher:
         payloads = [parcel.payload for parcel in waiting] + [payload]
         data = [decode_readonly(each) for each in payloads if each is not None]
         first, last = waiting[0].first, self._number + 1
-        return Parcel(first, last, encode(merge(data), copy=True))
+        return Parcel(first, last, encode(merge(data)).copy())
 
     def _too_slow(self, wait_s: float, reason: str) -> StepTimeoutError:
         return StepTimeoutError(

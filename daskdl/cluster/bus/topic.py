@@ -72,6 +72,7 @@ class Topic:
         to: str | None = None,
         copy: bool = True,
         is_whole: bool = False,
+        is_brief: bool = False,
         timeout_s: float | None = None,
         on_block: Callable[[], Any] | None = None,
     ) -> int:
@@ -89,6 +90,9 @@ class Topic:
         is_whole : bool
             Wait for room, also where `when_full` says that messages are dropped or
             merged. It holds for this message; one that follows may drop or merge it.
+        is_brief : bool
+            Whoever takes it has done with its arrays before another large one comes, so
+            that they need not be copied. Who keeps them keeps us from sending.
         timeout_s : float, optional
             How long to wait for room with ``when_full="block"``; 300 s by default.
         on_block : callable, optional
@@ -112,6 +116,7 @@ class Topic:
             to=to,
             copy=copy,
             is_whole=is_whole,
+            is_brief=is_brief,
             timeout_s=timeout_s,
             on_block=on_block,
         )

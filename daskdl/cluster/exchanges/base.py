@@ -229,7 +229,9 @@ class ClusterExchange(ABC):
         """Send a message of a round to a rank, or with None to all."""
         # Of sums nobody writes, parameters go on.
         copy = message.message.what != "sum"
-        self._publish(message, to=to, copy=copy, is_whole=True)
+        self._publish(
+            message, to=to, copy=copy, is_whole=True, is_brief=message.is_brief
+        )
 
     def _has_room(self, message: RoundMessage, to: int | None) -> bool:
         """Return whether :meth:`_send` would not wait."""

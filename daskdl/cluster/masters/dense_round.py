@@ -50,6 +50,14 @@ class RoundMessage:
     message: Message
     holds: View | None = None
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether it is used as soon as it is taken, before another one may come.
+
+        As with two members, of whom each waits for what the other one brings.
+        """
+        return len(self.view) == 2
+
 
 class DenseRound:
     """One round of one member.

@@ -31,7 +31,7 @@ class Comm:
 
 
 def message(number, nbytes=8):
-    return number, Parcel(number, number, encode(np.zeros(nbytes, np.uint8), copy=True))
+    return number, Parcel(number, number, encode(np.zeros(nbytes, np.uint8)))
 
 
 def told(comm, batches, *, after_s, monkeypatch, within_s=60.0):

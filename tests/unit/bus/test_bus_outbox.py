@@ -1,6 +1,7 @@
 """The window, acknowledgements and repeats of one subscriber, without a connection."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,6 +69,32 @@ def test_window_closes_by_count_and_opens_with_an_acknowledgement(outbox):
     assert outbox.next_batch() == []
     outbox.acknowledge(2)
     assert numbers(outbox.next_batch()) == [WINDOW_MESSAGES + 1, WINDOW_MESSAGES + 2]
+
+
+def test_what_is_on_its_way_is_kept_as_it_lies_and_sent_again_so(outbox):
+    fill(outbox, 2)
+    for number in (1, 2):
+        sent = outbox.next_one(lambda parcel: True)
+        outbox.lies(number, replace(sent[1], payload=Payload(b"lies", ())))
+    outbox.resume_after(0)
+    again = [outbox.next_one(lambda parcel: True) for _ in range(2)]
+    # Written once more elsewhere: only the newest is told where.
+    outbox.lies(1, parcel(1))
+    outbox.resume_after(0)
+    assert numbers(again) == [1, 2]
+    assert {sent.payload.head for _, sent in outbox.next_batch()} == {b"lies"}
+
+
+def test_only_what_still_waits_is_kept_as_a_copy(outbox):
+    older, waiting, own = parcel(1), parcel(2), parcel(2)
+    outbox.put(older)
+    outbox.own(waiting, own)
+    outbox.put(waiting)
+    outbox.own(waiting, own)
+    assert [
+        found is sent
+        for (_, found), sent in zip(outbox.next_batch(), (older, own), strict=True)
+    ] == [True, True]
 
 
 def test_two_messages_are_sent_however_large(outbox):

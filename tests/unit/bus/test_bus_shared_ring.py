@@ -1,7 +1,11 @@
 """The ring in shared memory, and what travels beside it over the connection."""
 
 import asyncio
+import contextlib
 import os
+import random
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +20,7 @@ from daskdl.cluster.host_memory import (
     sweep_memory,
     unlink_memory,
 )
+from daskdl.errors import DataError
 from tests.unit.bus.clusters import (
     break_connections,
     bus_cluster,
@@ -95,6 +100,97 @@ def test_what_was_read_is_the_readers_own(ends):
         reader.take()
     assert (found.payload.buffers[0] == 1).all()
     assert found.payload.buffers[0].flags.writeable
+
+
+def brief(number: int, size: int) -> Parcel:
+    return replace(parcel(number, size), is_brief=True)
+
+
+def test_a_brief_message_is_lent_as_long_as_somebody_has_it(ends):
+    writer, reader = ends
+    size = RING_BYTES // 2 - 1000
+    writer.write(1, brief(1, size))
+    _, found = reader.take()
+    [lent] = found.payload.buffers
+    del found
+    assert reader.next_number() is None
+    # The other half is there for one that follows, which comes as a copy.
+    writer.write(2, brief(2, size))
+    _, second = reader.take()
+    assert not writer.has_room(brief(3, 5000))
+    assert (lent == 1).all()
+    del lent
+    assert reader.next_number() is None
+    assert writer.has_room(brief(3, size))
+    writer.write(3, brief(3, size))
+    writer.write(4, brief(4, size))
+    assert (second.payload.buffers[0] == 2).all()
+    for number in (3, 4):
+        assert same(reader.take()[1], brief(number, size))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_is_held_and_for_how_long_all_come_as_they_were_written(seed, ends):
+    rng = random.Random(seed)
+    writer, reader = ends
+    half = RING_BYTES // 2 - 1000
+    written = read = 0
+    held = []
+
+    def sized(number: int) -> Parcel:
+        sizes = random.Random(number + seed).choices((0, 9, 5000, half // 3, half))
+        return replace(parcel(number, *sizes), is_brief=number % 3 > 0)
+
+    for _ in range(200):
+        chosen = rng.random()
+        message = sized(written + 1)
+        if chosen < 0.5 and writer.has_room(message):
+            written += 1
+            writer.write(written, message)
+        elif chosen < 0.85 and reader.next_number() is not None:
+            number, found = reader.take()
+            read += 1
+            assert number == read
+            held.append(found)
+        elif held:
+            held.pop(rng.randrange(len(held)))
+        for one in held:
+            assert same(one, sized(one.first))
+    held.clear()
+    one = found = None
+    while reader.next_number() is not None:
+        read += 1
+        assert same(reader.take()[1], sized(read))
+    assert read == written > 5
+    assert reader.next_number() is None
+    assert writer.has_room(parcel(1, half))
+
+
+def test_none_is_taken_where_none_is(ends):
+    _, reader = ends
+    with pytest.raises(DataError, match="a message must be there to be taken"):
+        reader.take()
+
+
+def test_small_messages_are_copied_brief_or_not(ends):
+    writer, reader = ends
+    writer.write(1, brief(1, 1000))
+    _, found = reader.take()
+    while writer.has_room(parcel(2, 5000)):
+        writer.write(2, parcel(2, 5000))
+    reader.take()
+    writer.write(3, parcel(3, 5000))
+    assert (found.payload.buffers[0] == 1).all()
+
+
+def test_what_was_written_lies_there_until_it_was_delivered(ends):
+    writer, reader = ends
+    message = parcel(1, 70_000, 5)
+    lying = writer.write(1, message)
+    for buffer in message.payload.buffers:
+        buffer[:] = 0
+    assert same(lying, parcel(1, 70_000, 5))
+    assert same(reader.take()[1], lying)
 
 
 def test_a_full_ring_has_room_once_it_was_read(ends):
@@ -205,6 +301,70 @@ async def test_nothing_in_memory_is_lost_when_the_connection_breaks(
     await close_topics(a, b)
 
 
+@contextlib.contextmanager
+def without_memory():
+    """Be on a system that has none to share."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared_ring, "create_memory", lambda nbytes: None)
+        yield
+
+
+async def published_and_written_to(buses):
+    """Arrays come as they were, also over a connection that replaces a broken one."""
+    a, b = await open_topics(buses)
+    arrays = [np.zeros(10), np.zeros(RING_BYTES // 16), np.zeros(RING_BYTES)]
+    for round_ in range(12):
+        for x in arrays:
+            x[:] = round_
+            await in_thread(a.publish, x)
+            x[:] = -1
+        break_connections(b)
+    messages = await take(b, Message, 12 * len(arrays))
+    assert [(m.data.size, *np.unique(m.data)) for m in messages] == [
+        (x.size, round_) for round_ in range(12) for x in arrays
+    ]
+    await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_what_is_written_to_behind_its_publishing_comes_as_it_was(
+    client, scheduler, *buses
+):
+    await published_and_written_to(buses)
+
+
+@bus_cluster()
+async def test_so_does_what_takes_the_connection(client, scheduler, *buses):
+    with without_memory():
+        await published_and_written_to(buses)
+
+
+@bus_cluster()
+async def test_what_is_called_while_a_message_waits_may_write_to_its_arrays(
+    client, scheduler, *buses
+):
+    a, b = await open_topics(buses, max_queue=1, inbox_bytes=1000)
+    x = np.zeros(RING_BYTES // 16)
+    is_blocked = threading.Event()
+
+    def on_block():
+        x[:] = -1
+        is_blocked.set()
+
+    def publish_eight():
+        for number in range(8):
+            x[:] = number
+            a.publish(x, on_block=on_block)
+
+    publishing = asyncio.create_task(in_thread(publish_eight))
+    await in_thread(is_blocked.wait, 10)
+    messages = await take(b, Message, 8)
+    await publishing
+    assert is_blocked.is_set()
+    assert [np.unique(m.data).tolist() for m in messages] == [[n] for n in range(8)]
+    await close_topics(a, b)
+
+
 @bus_cluster()
 async def test_what_a_member_wrote_before_it_vanished_comes_before_its_left(
     client, scheduler, *buses
@@ -238,19 +398,33 @@ async def test_who_takes_nothing_is_read_for_and_who_is_gone_leaves_no_memory(
 
 
 @bus_cluster()
+async def test_a_thread_that_looked_for_a_while_is_read_for_once_it_does_not(
+    client, scheduler, *buses
+):
+    a, b = await open_topics(buses)
+    await in_thread(a.publish, 0)
+    await take(b, Message)
+    for _ in range(50):
+        await in_thread(b.drain)
+        await asyncio.sleep(0.01)
+    for _ in range(30):
+        await in_thread(a.publish, np.zeros(RING_BYTES // 8, np.uint8))
+    while len(b._state.inbox) < 30:
+        await asyncio.sleep(0.01)
+    await close_topics(a, b)
+
+
+@bus_cluster()
 async def test_without_shared_memory_messages_take_the_connection(
     client, scheduler, *buses
 ):
-    before, shared_ring.create_memory = shared_ring.create_memory, lambda nbytes: None
-    try:
+    with without_memory():
         a, b = await open_topics(buses)
         await in_thread(a.publish, "x")
         [message] = await take(b, Message)
         assert message.data == "x"
         assert not b._peers.has_rings
         await close_topics(a, b)
-    finally:
-        shared_ring.create_memory = before
 
 
 @bus_cluster()

@@ -127,6 +127,7 @@ class SimulatedTopic:
         to: str | None = None,
         copy: bool,
         is_whole: bool = False,
+        is_brief: bool = False,
         timeout_s: float,
         on_block: Any,
     ) -> None:
