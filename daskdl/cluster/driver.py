@@ -16,7 +16,7 @@ from typing import Any
 
 from distributed import Client, KilledWorker
 
-from daskdl.checks import some
+from daskdl.cluster import session_errors
 from daskdl.cluster.epoch_order import EpochOrder, Shares
 from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError, Standing
 from daskdl.cluster.last_scores import ScoreComparison
@@ -30,6 +30,7 @@ from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGo
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
 from daskdl.cluster.standstill_rule import StandstillRule
 from daskdl.cluster.stats.progress import EARLIER, ProgressMeter
+from daskdl.cluster.trained_so_far import trained_so_far
 from daskdl.cluster.worker_news import WorkerNews
 from daskdl.errors import (
     BusClosedError,
@@ -58,8 +59,9 @@ WORTH_JOINING_S = 2.0
 # And checkpoints and snapshots, for its end.
 WORTH_STANDING_S = 0.5
 
+# Behind these nobody answers, or in other states than are wanted.
+_LASTING = (DivergedError, StepTimeoutError, WorkerLostError)
 _BEGINNING = RunPosition()
-_BUSY = "Are they busy with other tasks?"
 
 
 class Driver:
@@ -176,7 +178,9 @@ class Driver:
         An epoch that has begun is trained to its end, unless it ends it within.
 
         When all workers went, others are waited for, and what was trained since the
-        client last had the network is trained again.
+        client last had the network is trained again. Whatever ends it, the network is
+        as it was trained, as far as that can be had: behind the minibatches that
+        members had begun, or at the last snapshot.
 
         Parameters
         ----------
@@ -203,9 +207,26 @@ class Driver:
             standing = Standing(start_at, trained.examples, trained.score_sum)
         self._kept = KeptNetwork(state_of(self._network, self.threshold), standing)
         with self._fit.telling_errors():
-            while error := self._try_to_train(first, epochs, shuffle=shuffle):
-                self._go_back(first, error)
-            return self._close_report()
+            try:
+                while error := self._try_to_train(first, epochs, shuffle=shuffle):
+                    self._go_back(first, error)
+                return self._close_report()
+            except BaseException:
+                load_state(self._network, self._kept.state)
+                raise
+
+    @contextmanager
+    def _keeping_trained(self, phase: Phase) -> Iterator[None]:
+        try:
+            yield
+        except _LASTING:
+            raise
+        except BaseException:
+            # Whatever goes wrong now, the first error tells more.
+            with suppress(Exception):
+                state = trained_so_far(self._members, phase)
+                self._kept.state = replace(state, epoch_count=self._epoch_count)
+            raise
 
     def _try_to_train(
         self, first: int, epochs: int, *, shuffle: bool
@@ -391,11 +412,12 @@ class Driver:
     def _run_phase(self, shares: Shares, epoch: int) -> Shares:
         """Return what is left for a further phase, and whose it is."""
         phase = Phase(self._phase, shares, self._members, self._master, self._rates)
-        phase.begin(epoch)
-        self.states.forget()
-        self._await(lambda: bool(phase.ledger.waiting_for), phase)
         ledger = phase.ledger
-        self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
+        with self._keeping_trained(phase):
+            phase.begin(epoch)
+            self.states.forget()
+            self._await(lambda: bool(ledger.waiting_for), phase)
+        self._meter.end_phase(*ledger.trained)
         self._phase += 1
         self._rates = phase.rates
         self._news.tell_lost(ledger.lost_members(), self._epoch)
@@ -412,13 +434,8 @@ class Driver:
         while waiting := self._members.not_ready:
             self._handle_next(None)
             if time.monotonic() > deadline:
-                paused = self._members.paused
-                states = [f"{a} {paused[a]}" for a in waiting if a in paused]
-                raise StepTimeoutError(
-                    f"Session: workers {sorted(waiting)} must start within "
-                    f"{self._master.start_timeout_s:g} s, they did not. "
-                    + (f"{some(states)}." if states else _BUSY)
-                )
+                limit_s, paused = self._master.start_timeout_s, self._members.paused
+                raise session_errors.some_do_not_start(waiting, paused, limit_s)
 
     def _await(self, waiting: Callable[[], bool], phase: Phase | None) -> None:
         # Members that wait for one another give up first, and say for whom.
@@ -430,11 +447,8 @@ class Driver:
             if self._handle_next(phase):
                 heard_s = time.monotonic()
             elif time.monotonic() - heard_s > limit_s:
-                raise StepTimeoutError(
-                    f"Session: workers {sorted(self._members.addresses.values())} must "
-                    f"report within {limit_s:g} s, none did. Raise peer_timeout_s if a "
-                    "minibatch takes longer."
-                )
+                addresses = self._members.addresses.values()
+                raise session_errors.none_reports(addresses, limit_s)
 
     def _tend(self, phase: Phase) -> None:
         if self._members.have_newcomers and phase.left_s > WORTH_JOINING_S:
@@ -473,17 +487,13 @@ class Driver:
             if phase.ledger.trained_minibatches:
                 self._standstills.trained(time.monotonic())
             self._meter.take(rank, values)
-            progress = self._meter.progress(
-                phase.ledger.trained_examples,
-                phase.ledger.trained_minibatches,
-                workers=len(self._members.addresses),
-            )
+            n_workers = len(self._members.addresses)
+            progress = self._meter.progress(*phase.ledger.trained, workers=n_workers)
             if progress is not None:
                 self._fit.tell(progress)
                 self._fit.count(progress.iteration, progress.examples, progress.score)
         elif report.what == "finished":
-            positions = {int(peer): at for peer, at in values["positions"].items()}
-            phase.finished(rank, values["trained"], positions)
+            phase.finished(rank, values["trained"], values["positions"])
             self._members.trained(rank, values["trained"])
             self.report.peak_worker_bytes = max(
                 self.report.peak_worker_bytes, values["peak_bytes"]
@@ -505,7 +515,11 @@ class Driver:
             # Its worker is closing or dead, which we may hear of a moment later.
             self._lose(address, phase)
         else:
-            self._fail(event)
+            if phase is not None and not isinstance(event.error, _LASTING):
+                # Others are not to wait for it: they tell what was trained.
+                with suppress(ClusterError):
+                    self._lose(address, phase)
+            raise session_errors.of_member(event, address)
 
     def _lose(self, address: str, phase: Phase | None) -> None:
         took_part = address not in self._members.not_ready
@@ -523,23 +537,9 @@ class Driver:
         if not self._members.addresses:
             if phase is not None:
                 # It counts, and will be repeated.
-                ledger = phase.ledger
-                done = ledger.trained_examples, ledger.trained_minibatches
-                self._meter.end_phase(*done)
+                self._meter.end_phase(*phase.ledger.trained)
             why = self._news.reason_of_last()
-            raise NobodyLeftError(
-                f"Session: at least one worker must be left, got none after {address} "
-                f"went{f', {why}' if why else ''}. {SESSION_ADVICE}"
-            )
-
-    def _fail(self, event: MemberFailed) -> None:
-        if isinstance(event.error, DaskdlError):
-            raise event.error
-        address = self._members.addresses[event.rank]
-        raise ClusterError(
-            f"Session: the task on {address} must end in order, it failed with "
-            f"{event.error!r}."
-        ) from event.error
+            raise session_errors.none_is_left(address, why)
 
     def _let_join(self, epoch: int, *, patient: bool = True) -> None:
         if self._master.elastic and self._members.newcomers(patient=patient):
@@ -571,6 +571,7 @@ class Driver:
         self._await_bytes()
         is_changed = differs(self._network, results[0])
         load_state(self._network, results[0])
+        self._kept.state = results[0]
         if math.isnan(self._network.score):
             # Of a member that had nothing to train, where others had.
             self._network.score = self._meter.epoch_score

@@ -94,6 +94,11 @@ class PhaseLedger:
         """Minibatches known to be trained, by a member's own reports or its peers'."""
         return sum(share.started for share in self._shares.values())
 
+    @property
+    def trained(self) -> tuple[int, int]:
+        """Both: examples, and minibatches."""
+        return self.trained_examples, self.trained_minibatches
+
     def progress(self, rank: int, trained: int) -> None:
         """Note that member `rank` has trained its first `trained` minibatches."""
         share = self._shares[rank]

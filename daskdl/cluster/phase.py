@@ -120,15 +120,18 @@ class Phase:
         self.ledger.progress(rank, trained)
         self._balance.trained(rank, trained, time.monotonic(), is_idle=is_idle)
 
-    def finished(self, rank: int, trained: int, positions: Mapping[int, int]) -> None:
+    def finished(
+        self, rank: int, trained: int, positions: Mapping[int | str, int]
+    ) -> None:
         """Note that a member ended the phase, with what it took in of each peer.
 
-        It may have trained fewer than it had, where members were to stand still.
+        It may have trained fewer than it had, where members were to stand still. Ranks
+        of peers may be texts, as reports have them.
         """
         self.first_end_s = min(self.first_end_s, time.monotonic())
         rest = self.ledger.take_back(rank, trained)
         self._rest[rank] = (*rest, *self._rest.get(rank, ()))
-        self.ledger.finished(rank, positions)
+        self.ledger.finished(rank, {int(peer): at for peer, at in positions.items()})
 
     def tend(self) -> None:
         """Move work if it is time, and tell the members when no more is moved."""

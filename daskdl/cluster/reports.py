@@ -1,20 +1,18 @@
-"""Reports that reach the driver: of members, lost workers, failed tasks.
+"""Reports that reach the driver: of members, and of their tasks.
 
-Reports come in on the client's event loop and are put into one queue, from which the
-driver takes them in its own thread. Lost workers are found by asking the scheduler
-twice a second: its topic "all" would tell sooner, but a client has one handler for it,
-which may be the user's or another fit's.
+They come in on the client's event loop and are put into one queue, from which the
+driver takes them in its own thread. Of lost workers the scheduler's topic "all" would
+tell, but a client has one handler for it, which may be the user's or another fit's.
 """
 
 import queue
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client, Future
 
-LOOK_EVERY_S = 0.5
+WAIT_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,6 @@ class ReportQueue:
         self._client = client
         self._topic = topic
         self._queue: queue.Queue[DriverEvent] = queue.Queue()
-        self._looked_s = time.monotonic()
 
     def __enter__(self) -> "ReportQueue":
         self._client.subscribe_topic(self._topic, self._on_report)
@@ -87,23 +84,15 @@ class ReportQueue:
         """Report it when the member's task ends, in order or with an error."""
         future.add_done_callback(lambda done: self._on_done(rank, done))
 
-    def get(self, addresses: Iterable[str]) -> DriverEvent | None:
-        """Return the next event, or None when there was none for a moment.
+    def tell_gone(self, addresses: Iterable[str]) -> None:
+        """Report workers that went, behind what they reported."""
+        for address in addresses:
+            self._queue.put(WorkerGone(address))
 
-        Parameters
-        ----------
-        addresses : iterable of str
-            Workers whose loss is to be told.
-        """
-        now = time.monotonic()
-        if now - self._looked_s > LOOK_EVERY_S:
-            self._looked_s = now
-            there = self._client.nthreads()
-            for address in addresses:
-                if address not in there:
-                    self._queue.put(WorkerGone(address))
+    def get(self) -> DriverEvent | None:
+        """Return the next event, or None when there was none for a moment."""
         try:
-            return self._queue.get(timeout=LOOK_EVERY_S)
+            return self._queue.get(timeout=WAIT_S)
         except queue.Empty:
             return None
 

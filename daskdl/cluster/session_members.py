@@ -372,7 +372,7 @@ class SessionMembers:
                 self._look()
             if self._own:
                 return self._own.popleft()
-            event = self._reports.get(self.addresses.values())
+            event = self._reports.get()
             if isinstance(event, MemberReport) and event.what == "complaint":
                 self._take_complaint(event)
             return event
@@ -487,9 +487,10 @@ class SessionMembers:
         return scheduler_must_answer(self._client, "Session", SESSION_ADVICE)
 
     def _look(self) -> None:
-        """Find members that no longer answer, and try newcomers out."""
+        """Find members that went or no longer answer, and try newcomers out."""
         self._looked_s = time.monotonic()
         beats = self._heartbeats()
+        self._reports.tell_gone(a for a in self.addresses.values() if a not in beats)
         self._dismiss_paused()
         starting = self.not_ready
         begun = [a for a in self.addresses.values() if a not in starting]
@@ -566,7 +567,8 @@ class SessionMembers:
         if self._trial is not None and self._master.elastic:
             free = self._free()
             self._willing = frozenset(free)
-            self._probation.look(free, self._trial, self._prepared())
+            prepared = self._prepared() if free else {}
+            self._probation.look(free, self._trial, prepared)
 
     def _prepared(self) -> dict[str, str | None]:
         """Return which workers have the plugins (None), or why they cannot."""

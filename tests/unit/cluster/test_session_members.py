@@ -372,10 +372,21 @@ def test_a_worker_that_takes_no_order_counts_as_gone(members, client, caplog):
 
 def test_a_member_without_heartbeats_counts_as_gone(members, client, monkeypatch):
     monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("daskdl.cluster.reports.WAIT_S", 0.01)
     client.silence_s = {"a": 1.0, "b": 61.0}
     events = [members.next_event() for _ in range(LOOKS + 1)]
     assert events == [None] * (LOOKS - 1) + [WorkerGone("b"), None]
+
+
+def test_a_worker_that_went_is_told_behind_what_it_reported(
+    members, client, monkeypatch
+):
+    """Who is told of its end first deals out again what it has trained."""
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
+    progress = MemberReport(1, "progress", {})
+    members._reports._on_report((0.0, {"rank": 1, "what": "progress"}))
+    client.workers.remove("b")
+    assert [members.next_event() for _ in range(2)] == [progress, WorkerGone("b")]
 
 
 def test_a_worker_that_did_not_answer_when_the_fit_began_is_left_out(client):
@@ -518,7 +529,7 @@ def test_a_member_that_was_given_up_joins_again_when_its_task_has_ended(
     members, client, monkeypatch
 ):
     monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("daskdl.cluster.reports.WAIT_S", 0.01)
     client.silence_s = {"b": 61.0}
     while members.next_event() != WorkerGone("b"):
         pass
@@ -541,7 +552,7 @@ def test_a_member_that_was_given_up_stays_out_while_its_task_runs(
     members, client, monkeypatch
 ):
     monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("daskdl.cluster.reports.WAIT_S", 0.01)
     members._give_up("b", "do something, it did not")
     members.lose("b")
     members.next_event()
@@ -552,7 +563,7 @@ def test_members_that_do_not_hear_each_other_cost_the_later_one(
     members, client, monkeypatch, caplog
 ):
     monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("daskdl.cluster.reports.WAIT_S", 0.01)
     monkeypatch.setattr("daskdl.cluster.complaints.LEAST_AGE_S", 0.0)
     members._liveness._complaints._patience_s = 0.0
     for rank in range(3):
