@@ -276,14 +276,15 @@ class Fit:
         Raises
         ------
         OptionError
-            If one is no number.
+            If one is no number, or is called as the score of the training is.
         """
+        if "score" in values:
+            raise OptionError(
+                "Fit: values must have other names than the score of the training, "
+                "got 'score'. Call it validation_score, or what it is of."
+            )
         for name, value in values.items():
-            if not isinstance(value, SupportsFloat) or np.ndim(value):
-                raise OptionError(
-                    f"Fit: {name} must be a number to be reported, got {value!r}."
-                )
-            self.values[name] = float(value)
+            self.values[name] = _reported(name, value)
 
     def is_stopped(self) -> bool:
         """Return whether a listener ends the fit."""
@@ -442,3 +443,16 @@ class Fit:
             self.tell(
                 CheckpointFailed(time_s=self.time_s, epoch=self.epoch, reason=reason)
             )
+
+
+def _reported(name: str, value: Any) -> float:
+    if np.ndim(value) or not isinstance(value, SupportsFloat):
+        raise OptionError(
+            f"Fit: {name} must be a number to be reported, got {value!r}."
+        )
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise OptionError(
+            f"Fit: {name} must be a number that fits a float to be reported: {error}."
+        ) from error

@@ -9,15 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.checks import check_count
+from daskdl.checks import check_count, check_type
 from daskdl.data.files import check_free, make_folder
-from daskdl.errors import OptionError
+from daskdl.errors import (
+    OptionError,
+    OutputError,
+    OutputExistsError,
+    StorageError,
+)
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.fitting.evaluated_data import check_evaluated
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 
 logger = logging.getLogger(__name__)
+
+# As in str.format; other braces may be part of a name.
+_FIELD = re.compile(r"\{(\w*)(?::([^{}/]*))?\}")
 
 
 class ScoreIterationListener(Listener):
@@ -56,11 +64,12 @@ class CheckpointListener(Listener):
     Parameters
     ----------
     path_or_url : path or str
-        ``{epoch}`` in it is the number of the epoch, from 1; without it each
-        checkpoint takes the place of the last. In pretraining ``{layer}`` is the name
-        of the layer that learns. The ending tells the format.
+        ``{epoch}`` in it is the number of the epoch, from 1, and ``{epoch:03d}`` the
+        same with zeros in front; without it each checkpoint takes the place of the
+        last. In pretraining ``{layer}`` is the name of the layer that learns. The
+        ending tells the format.
     save_every_n_epochs : int
-        The last epoch is saved, too.
+        The last epoch is saved, too, also of a fit that a listener ends.
     overwrite : bool
         Replace what is there when the fit starts, which is refused otherwise.
 
@@ -76,21 +85,22 @@ class CheckpointListener(Listener):
         *,
         overwrite: bool = False,
     ) -> None:
+        who = "CheckpointListener"
+        check_type(who, "path_or_url", path_or_url, str, os.PathLike)
         self._overwrite = overwrite
         self._path = os.fspath(path_or_url)
-        if odd := set(re.findall(r"{\w*}", self._path)) - {"{epoch}", "{layer}"}:
-            raise OptionError(
-                "CheckpointListener: path_or_url must have no field but {epoch} and "
-                f"{{layer}}, got {', '.join(sorted(odd))}."
-            )
-        self._every = check_count(
-            "CheckpointListener", "save_every_n_epochs", save_every_n_epochs
-        )
+        for field in _FIELD.finditer(self._path):
+            _check_field(who, field)
+        self._every = check_count(who, "save_every_n_epochs", save_every_n_epochs)
+        # Epochs of this fit: the last that was saved, and the last that was whole.
+        self._saved: int | None = None
+        self._whole: int | None = None
 
     def on_fit_start(self, fit: Fit) -> None:
         """Refuse to overwrite existing checkpoints, before anything is trained."""
         layers = fit.plan().layers
-        self._check_fields(fit, layers)
+        self._check_layers(fit, layers)
+        self._saved = self._whole = None
         # A run that goes on finds its own, as the next layer of a run does.
         if self._overwrite or fit.resumed_from is not None or fit.layer_number:
             return
@@ -101,22 +111,38 @@ class CheckpointListener(Listener):
 
     def on_epoch_end(self, fit: Fit) -> None:
         """Save the network, if it is time; its folder is made."""
+        self._whole = fit.epoch
         if self._is_time(fit, fit.epoch):
-            path = self._path_of(fit.epoch, fit.layer)
-            make_folder(posixpath.dirname(path) or ".")
-            fit.network.save(path, overwrite=True)
+            self._save(fit, overwrite=True)
+
+    def on_fit_end(self, fit: Fit) -> None:
+        """Save the last epoch of a fit that a listener ended between two times."""
+        if self._whole != fit.epoch or self._saved == fit.epoch:
+            return
+        try:
+            # Nobody could know at the start that its place would be needed.
+            is_ours = self._overwrite or "epoch" not in _fields(self._path)
+            self._save(fit, overwrite=is_ours or fit.resumed_from is not None)
+        except (OutputError, OutputExistsError, StorageError) as error:
+            logger.warning("the last epoch, %d, is not saved: %s", fit.epoch, error)
+
+    def _save(self, fit: Fit, *, overwrite: bool) -> None:
+        path = self._path_of(fit.epoch, fit.layer)
+        make_folder(posixpath.dirname(path) or ".")
+        fit.network.save(path, overwrite=overwrite)
+        self._saved = fit.epoch
 
     def _is_time(self, fit: Fit, epoch: int) -> bool:
         return epoch % self._every == 0 or epoch == fit.epochs
 
-    def _check_fields(self, fit: Fit, layers: tuple[str, ...]) -> None:
-        has_layer = "{layer}" in self._path
+    def _check_layers(self, fit: Fit, layers: tuple[str, ...]) -> None:
+        has_layer = "layer" in _fields(self._path)
         if has_layer and fit.layer is None:
             raise OptionError(
                 "CheckpointListener: path_or_url must have {layer} in pretraining "
                 f"alone, got {self._path!r} where the network is trained."
             )
-        if len(layers) > 1 and "{epoch}" in self._path and not has_layer:
+        if len(layers) > 1 and "epoch" in _fields(self._path) and not has_layer:
             raise OptionError(
                 "CheckpointListener: path_or_url must have {layer} beside {epoch} as "
                 f"{len(layers)} layers are pretrained, got {self._path!r}: each would "
@@ -124,8 +150,31 @@ class CheckpointListener(Listener):
             )
 
     def _path_of(self, epoch: int, layer: str | None) -> str:
-        of_layer = self._path.replace("{layer}", layer or "")
-        return of_layer.replace("{epoch}", str(epoch))
+        values = {"epoch": epoch, "layer": layer or ""}
+        return _FIELD.sub(
+            lambda field: format(values[field[1]], field[2] or ""), self._path
+        )
+
+
+def _check_field(who: str, field: re.Match[str]) -> None:
+    """Refuse a field that nobody fills, or a form in which no epoch can be written."""
+    name, form = field[1], field[2]
+    if name not in ("epoch", "layer") or (name == "layer" and form):
+        raise OptionError(
+            f"{who}: path_or_url must have no field but {{epoch}} and {{layer}}, got "
+            f"{field[0]}."
+        )
+    try:
+        format(1, form or "")
+    except ValueError as error:
+        raise OptionError(
+            f"{who}: path_or_url must have {{epoch}} in a form of whole numbers, such "
+            f"as {{epoch:03d}}, got {field[0]}."
+        ) from error
+
+
+def _fields(path: str) -> set[str]:
+    return {field[1] for field in _FIELD.finditer(path)}
 
 
 class EvaluativeListener(Listener):

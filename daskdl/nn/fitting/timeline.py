@@ -4,6 +4,7 @@ A fit of a minute and one of a day have the same number of bins: when there are 
 of them, each two become one. Of single spans only the latest are kept.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -182,7 +183,10 @@ class Timeline:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Timeline":
         """Return the timeline whose fields ``dataclasses.asdict`` made plain values."""
-        return cls(float(values["bin_s"]), [_lane(one) for one in values["lanes"]])
+        bin_s = float(values["bin_s"])
+        if not LEAST_BIN_S <= bin_s < math.inf:
+            raise ValueError(f"bin_s must be at least {LEAST_BIN_S:g}, got {bin_s!r}")
+        return cls(bin_s, [_lane(one) for one in values["lanes"]])
 
 
 def _extend(lane: Lane, first: int, last: int) -> None:

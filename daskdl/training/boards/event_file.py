@@ -18,7 +18,7 @@ from typing import Any
 from daskdl.data.files import is_local, make_folder, write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.retries import in_words
-from daskdl.data.store import entries_of, remove
+from daskdl.data.store import entries_of, kind_of, remove
 from daskdl.errors import OutputError, OutputExistsError
 
 __all__ = ["EVENTS", "EventFile", "check_free_of_events", "record"]
@@ -52,9 +52,13 @@ def check_free_of_events(who: str, directory: str, *, overwrite: bool) -> None:
     Raises
     ------
     OutputExistsError
-        If there are some, and `overwrite` is False.
+        If there are some, and `overwrite` is False; or if it is a file.
     """
     fs, path = filesystem(directory)
+    if kind_of(fs, path) == "file":
+        raise OutputExistsError(
+            f"{who}: {directory} must be a directory, or nothing yet, it is a file."
+        )
     names = [
         one
         for one in entries_of(fs, path)

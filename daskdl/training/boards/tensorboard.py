@@ -66,7 +66,7 @@ class TensorBoardListener(Listener):
     ``examples_per_s``, ``learning_rate`` and ``epoch``; ``epoch_score`` is the mean of
     an epoch, ``epoch_accuracy`` and so on what other listeners reported of it. On a
     cluster there are ``workers`` and ``bytes_sent``. Updates are what is subtracted
-    from parameters, the mean of an iteration since the last histogram;
+    from parameters, the mean of an iteration since the last histogram of this process;
     ``update_ratio`` is log10 of their mean magnitude beside that of the parameters.
 
     A run that goes on with ``resume`` goes on in the same directory: what was written
@@ -189,8 +189,18 @@ class TensorBoardListener(Listener):
             self._of_cluster = {"workers": event.workers, "bytes_sent": sent}
 
     def on_fit_end(self, fit: Fit) -> None:
-        """Write what is left."""
+        """Write what is left, and draw the last epoch of a fit that ended early."""
+        if self._n_epochs is not None:
+            self._draw(fit)
         self._flush()
+
+    def on_standstill(self, fit: Fit) -> None:
+        """Write what was before a checkpoint: who goes on from it tells what is behind.
+
+        At the end of an epoch its figures come a moment later.
+        """
+        if fit.position.positions:
+            self._flush()
 
     def on_fit_error(self, fit: Fit, error: BaseException) -> None:
         """Write what is left."""

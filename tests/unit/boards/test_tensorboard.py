@@ -107,6 +107,36 @@ def test_histograms_of_parameters_and_updates(network, data, board):
     assert found[f"update_ratio/{slot.name}"][4] == pytest.approx(ratio, rel=1e-4)
 
 
+def test_the_last_epoch_of_a_fit_that_ends_early_is_drawn(network, data, board):
+    class Ending(dl.Listener):
+        def on_epoch_end(self, fit):
+            if fit.epoch == 3:
+                fit.stop()
+
+    listener = dl.TensorBoardListener(board, histograms_every_n_epochs=2)
+    network.fit(data, batch_size=10, epochs=9, listeners=[listener, Ending()])
+    name = next(iter(network.layout)).name
+    assert list(curves(board)[f"parameters/{name}"]) == [8, 12]
+
+
+def test_what_was_before_a_checkpoint_is_written(network, data, board):
+    """Whoever is killed behind it goes on from there."""
+    told = []
+
+    class Looking(dl.Listener):
+        def iteration_done(self, fit):
+            fit.want_checkpoint()
+
+        def on_standstill(self, fit):
+            if fit.position.positions:
+                told.append(max(curves(board)["score"]) == fit.iteration)
+
+    listeners = [dl.TensorBoardListener(board), Looking()]
+    network.fit(data, batch_size=10, listeners=listeners)
+    assert told
+    assert all(told)
+
+
 def test_histograms_within_epochs(network, data, board):
     listener = dl.TensorBoardListener(
         board, histograms_every_n_epochs=None, histograms_every_n_iterations=3
@@ -181,6 +211,14 @@ def test_a_further_fit_of_the_listener_goes_on(network, data, board):
     for _ in range(2):
         network.fit(data, batch_size=10, listeners=listener)
     assert list(curves(board)["score"]) == list(range(1, 9))
+
+
+def test_a_file_is_no_directory_of_events(network, data, tmp_path):
+    (tmp_path / "board").write_text("somebody's")
+    listener = dl.TensorBoardListener(tmp_path / "board")
+    with pytest.raises(OutputExistsError, match="must be a directory, or nothing yet"):
+        network.fit(data, batch_size=10, listeners=listener)
+    assert network.iteration_count == 0
 
 
 def test_the_events_of_another_run_are_not_mixed_up(network, data, board):

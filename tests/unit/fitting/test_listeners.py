@@ -172,6 +172,24 @@ def test_what_is_no_number_is_not_reported(network, data, value):
         network.fit(data, batch_size=10, listeners=Reporting())
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"score": 0.5}, "other names than the score of the training, got 'score'"),
+        ({"size": 10**400}, "size must be a number that fits a float to be reported"),
+    ],
+)
+def test_what_would_hide_the_score_or_fits_no_float_is_refused(
+    network, data, values, message
+):
+    class Reporting(dl.Listener):
+        def on_epoch_end(self, fit):
+            fit.report_values(**values)
+
+    with pytest.raises(OptionError, match=message):
+        network.fit(data, batch_size=10, listeners=Reporting())
+
+
 def test_events_are_told(network, data):
     told = []
     network.fit(data, batch_size=10, listeners=Events(told.append))
@@ -252,6 +270,35 @@ def test_checkpoints_are_written(network, data, tmp_path):
     np.testing.assert_array_equal(last.params, network.params)
 
 
+class Ending(dl.Listener):
+    """Ends the fit at the end of an epoch."""
+
+    def __init__(self, epoch):
+        self._epoch = epoch
+
+    def on_epoch_end(self, fit):
+        if fit.epoch == self._epoch:
+            fit.stop()
+
+
+def test_the_last_epoch_of_a_fit_that_ends_early_is_saved(network, data, tmp_path):
+    listener = dl.CheckpointListener(tmp_path / "at{epoch:03d}.safetensors", 2)
+    network.fit(data, epochs=9, batch_size=10, listeners=[listener, Ending(3)])
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["at002.safetensors", "at003.safetensors"]
+    last = dl.load(tmp_path / "at003.safetensors")
+    np.testing.assert_array_equal(last.params, network.params)
+
+
+def test_its_place_may_be_taken(network, data, tmp_path, caplog):
+    """By a file that nobody had to look for at the start: it stays."""
+    (tmp_path / "at3.safetensors").write_text("somebody's")
+    listener = dl.CheckpointListener(tmp_path / "at{epoch}.safetensors", 2)
+    network.fit(data, epochs=9, batch_size=10, listeners=[listener, Ending(3)])
+    assert "the last epoch, 3, is not saved" in caplog.text
+    assert (tmp_path / "at3.safetensors").read_text() == "somebody's"
+
+
 def test_the_epoch_may_stand_in_the_name_of_a_folder(network, data, tmp_path):
     listener = dl.CheckpointListener(tmp_path / "at{epoch}" / "net.safetensors")
     network.fit(data, epochs=2, batch_size=10, listeners=listener)
@@ -297,9 +344,19 @@ def test_an_evaluation_that_would_count_on_is_refused(data):
         dl.EvaluativeListener(data, evaluation=dl.Evaluation())
 
 
-def test_a_path_has_the_epoch_and_no_other_field():
-    with pytest.raises(OptionError, match=r"no field but \{epoch\} and \{layer\}, got"):
-        dl.CheckpointListener("{epoch}-{score}.safetensors")
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("{epoch}-{score}.safetensors", r"no field but \{epoch\} and \{layer\}, got"),
+        ("{epoch}-{score:.3f}.safetensors", r"got \{score:.3f\}"),
+        ("{layer:03d}.safetensors", r"no field but .* got \{layer:03d\}"),
+        ("{epoch:s}.safetensors", r"a form of whole numbers, .* got \{epoch:s\}"),
+        (None, "path_or_url must be a str or PathLike, got NoneType"),
+    ],
+)
+def test_a_path_has_the_epoch_and_no_other_field(path, message):
+    with pytest.raises(OptionError, match=message):
+        dl.CheckpointListener(path)
 
 
 @pytest.fixture

@@ -114,6 +114,13 @@ def test_lines_of_something_else_are_refused(lines):
         Timeline.from_lines("f", lines)
 
 
+@pytest.mark.parametrize("bin_s", [0, -1.0, float("inf"), float("nan")])
+def test_bins_of_no_length_are_refused(bin_s):
+    (head,) = Timeline().to_lines()
+    with pytest.raises(FormatError, match="bin_s must be at least"):
+        Timeline.from_lines("f", [{**head, "bin_s": bin_s}])
+
+
 @pytest.mark.parametrize(
     "lane", [7, {}, {"micros": [[1]], "latest": []}, {"latest": [], "micros": 3}]
 )
