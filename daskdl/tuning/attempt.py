@@ -88,6 +88,8 @@ class Attempt:
         What was trained, also where the attempt failed.
     wall_s : float
         Seconds that it took.
+    goes_on : bool
+        Whether it goes on from a checkpoint.
     """
 
     def __init__(
@@ -109,6 +111,12 @@ class Attempt:
         self.workers = workers
         self.watch = Watch(shared)
         self.wall_s = 0.0
+        self.goes_on = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether everything went together, so that the fit began."""
+        return self.watch.before is not None
 
     def run(self) -> EarlyStoppingResult:
         """Train, and keep the best network in the directory of the search.
@@ -133,7 +141,7 @@ class Attempt:
             copy.copy(shared.calculator), copy.deepcopy(list(shared.conditions))
         )
         checkpoints = RunCheckpoint(folder, keep_last=KEPT_CHECKPOINTS, at_start=False)
-        goes_on = shared.directory.has_checkpoint(self.trial)
+        self.goes_on = shared.directory.has_checkpoint(self.trial)
         front = front_end(shared.client, self._network, self._master)
         front.fit(
             shared.data,
@@ -143,7 +151,7 @@ class Attempt:
             epochs=self.epochs,
             batch_size=self._batch_size,
             workers=list(self.workers),
-            resume=folder if goes_on else None,
+            resume=folder if self.goes_on else None,
             # Behind the checkpoint, the watch knows what is kept.
             listeners=[stopping, checkpoints, self.watch],
         )

@@ -5,13 +5,14 @@ frozen distributions of ``scipy.stats``.
 """
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from daskdl.checks import check_positive, check_type, check_whole
+from daskdl.checks import check_between, check_positive, check_type, check_whole
 from daskdl.errors import OptionError
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
 
 # What JSON gives back as it was.
 _PLAIN = (str, bool, int, float, type(None))
+# What NumPy draws whole numbers from.
+_WHOLE = (-(2**63), 2**63 - 1)
 
 
 @runtime_checkable
@@ -63,7 +66,7 @@ class Uniform:
         ----------
         random_state : numpy.random.Generator
         """
-        return float(random_state.uniform(self.low, self.high))
+        return float(random_state.uniform(float(self.low), float(self.high)))
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,7 @@ class IntegerUniform:
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             check_whole("IntegerUniform", name, abs(_number(self, name)))
+            check_between("IntegerUniform", name, getattr(self, name), *_WHOLE)
         _check_ends("IntegerUniform", self.low, self.high)
 
     def rvs(self, *, random_state: np.random.Generator) -> int:
@@ -149,7 +153,8 @@ class Choice:
 
     def __post_init__(self) -> None:
         check_type("Choice", "values", self.values, list, tuple)
-        object.__setattr__(self, "values", tuple(self.values))
+        plain = tuple(map(_of_numpy, self.values))
+        object.__setattr__(self, "values", plain)
         if not self.values:
             raise OptionError("Choice: values must be at least one, got none.")
         for value in self.values:
@@ -159,6 +164,8 @@ class Choice:
                     f"{type(value).__name__}. Give names, and have the function that "
                     "builds the network look them up."
                 )
+            if isinstance(value, float) and not math.isfinite(value):
+                raise OptionError(f"Choice: values must be finite, got {value!r}.")
 
     def rvs(self, *, random_state: np.random.Generator) -> Any:
         """Return one value.
@@ -239,16 +246,23 @@ def in_words(distribution: Distribution) -> str:
 
 
 def _plain(who: str, name: str, value: Any) -> Any:
-    if isinstance(value, np.generic) or (
-        isinstance(value, np.ndarray) and value.size == 1
-    ):
-        value = value.item()
+    value = _of_numpy(value)
     if not isinstance(value, _PLAIN):
         raise OptionError(
             f"{who}: distributions[{name!r}] must draw a text or a number, got "
             f"{value!r}."
         )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise OptionError(
+            f"{who}: distributions[{name!r}] must draw finite numbers, got {value!r}."
+        )
     return value
+
+
+def _of_numpy(value: Any) -> Any:
+    """Return a number of NumPy as Python's, and anything else as it is."""
+    is_one = isinstance(value, np.ndarray) and value.size == 1
+    return value.item() if is_one or isinstance(value, np.generic) else value
 
 
 def _number(of: Any, name: str) -> Any:
@@ -260,7 +274,13 @@ def _number(of: Any, name: str) -> Any:
 def _check_ends(who: str, low: float, high: float) -> None:
     for name, value in (("low", low), ("high", high)):
         check_type(who, name, value, int, float, np.number)
-        if not math.isfinite(value):
+        # A whole number may be too large for a float.
+        if not abs(value) <= sys.float_info.max:
             raise OptionError(f"{who}: {name} must be finite, got {value!r}.")
     if not low < high:
         raise OptionError(f"{who}: low must be < high, got {low!r} and {high!r}.")
+    if not math.isfinite(float(high) - float(low)):
+        raise OptionError(
+            f"{who}: low and high must be no more than {sys.float_info.max:g} apart, "
+            f"got {low!r} and {high!r}."
+        )

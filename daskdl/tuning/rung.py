@@ -34,8 +34,8 @@ TELL_EVERY_S = 5.0
 
 # No other workers would do better.
 _LASTING = (SchedulerUnreachableError, VersionMismatchError)
-# Of these parameters; other networks may be trained.
-_OF_THE_TRIAL = (OptionError, ShapeError)
+# These parameters may be the cause, or the call, which all trials have in common.
+_DOUBTFUL = (OptionError, ShapeError)
 
 # Of no trial more than of others.
 _OF_ALL = (DataError, OtherDataError)
@@ -78,6 +78,9 @@ class Rung:
         self._max_attempts = max_attempts
         self._start_timeout_s = start_timeout_s
         self._attempts: Counter[int] = Counter()  # by number of the trial
+        # Trials that failed before anything showed that others can be trained.
+        self._doubtful: list[tuple[Trial, Exception]] = []
+        self._can_train = False
         self._short_since_s: float | None = None
         self._told_s = 0.0
 
@@ -89,8 +92,10 @@ class Rung:
         WorkerLostError
             When too few workers are left, and no others come.
         DaskdlError
-            What ends the search: data that cannot be used, a store that takes no file.
+            What ends the search: data that cannot be used, a store that takes no file,
+            a call that suits none of its trials. Of these nothing is written.
         """
+        self._can_train |= any(one.examples for one in trials)
         waiting = deque(
             one for one in trials if not (one.is_lost or one.has_reached(epochs))
         )
@@ -100,6 +105,9 @@ class Rung:
                 self._deal(waiting, epochs, threads, running)
                 self._check_workers(running, waiting)
                 self._await(waiting, running)
+                self._settle()
+        if self._doubtful:
+            raise self._doubtful[0][1]
 
     @contextmanager
     def _threads(self, count: int) -> Iterator[tuple[ThreadPoolExecutor, Running]]:
@@ -128,7 +136,7 @@ class Rung:
                 network, master, batch_size = self._setup.of(trial)
             except Exception as error:  # noqa: BLE001 - of the user's function
                 self._pool.give_back(workers, time.monotonic())
-                self._lose(trial, TrialState.FAILED, error)
+                self._doubtful.append((trial, error))
                 continue
             attempt = Attempt(
                 self._shared, trial, network, master, batch_size, epochs, workers
@@ -153,30 +161,37 @@ class Rung:
         trial, error = attempt.trial, future.exception()
         there = self._selection.suitable()
         gone = [one for one in attempt.workers if one not in there]
-        has_failed = error is not None and not isinstance(error, DivergedError)
+        is_of_cluster = _is_of_cluster(error, gone)
         now = time.monotonic()
         # Who is left of workers of which one went did nothing wrong.
-        self._pool.give_back(attempt.workers, now, has_failed=has_failed and not gone)
+        has_failed = is_of_cluster and not gone
+        self._pool.give_back(attempt.workers, now, has_failed=has_failed)
         _count(trial, attempt, is_lost=error is not None)
+        self._can_train |= attempt.has_begun
         if error is None:
             self._succeed(trial, attempt, future.result())
             return False
         if isinstance(error, DivergedError):
             self._lose(trial, TrialState.DIVERGED, error)
             return False
-        return self._is_retried(trial, error, gone)
-
-    def _is_retried(self, trial: Trial, error: BaseException, gone: list[str]) -> bool:
-        is_of_cluster = isinstance(error, ClusterError) and not isinstance(
-            error, _LASTING
-        )
-        # A worker that went before the fit began is one that the cluster does not know.
-        is_of_cluster |= isinstance(error, OptionError) and bool(gone)
-        if not is_of_cluster:
-            if isinstance(error, _OF_THE_TRIAL) and not isinstance(error, _OF_ALL):
-                self._lose(trial, TrialState.FAILED, error)
-                return False
+        if is_of_cluster:
+            return self._is_retried(trial, error)
+        if not isinstance(error, _DOUBTFUL) or isinstance(error, _OF_ALL):
             raise error
+        if attempt.goes_on and not attempt.has_begun:
+            # What it was begun with could be trained: now something else was given.
+            raise error
+        self._doubtful.append((trial, error))
+        return False
+
+    def _settle(self) -> None:
+        """Give up trials that cannot be trained, once it is sure that others can."""
+        if self._can_train:
+            for trial, error in self._doubtful:
+                self._lose(trial, TrialState.FAILED, error)
+            self._doubtful.clear()
+
+    def _is_retried(self, trial: Trial, error: BaseException) -> bool:
         if self._attempts[trial.number] >= self._max_attempts:
             self._lose(trial, TrialState.FAILED, error)
             return False
@@ -226,6 +241,14 @@ class Rung:
                 "more at most",
                 *(self._per_trial, there, left_s),
             )
+
+
+def _is_of_cluster(error: BaseException | None, gone: Sequence[str]) -> bool:
+    """Tell whether other workers would do better."""
+    if isinstance(error, OptionError):
+        # A worker that went before the fit began is one that the cluster does not know.
+        return bool(gone)
+    return isinstance(error, ClusterError) and not isinstance(error, _LASTING)
 
 
 def _count(trial: Trial, attempt: Attempt, *, is_lost: bool) -> None:

@@ -22,16 +22,15 @@ from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import (
     ClusterError,
-    DataError,
     DivergedError,
     MissingExtraError,
     OptionError,
-    ShapeError,
     SourceNotFoundError,
 )
 from daskdl.formats.load import load
 from daskdl.nn.early_stopping.conditions import TerminationCondition, conditions_of
 from daskdl.nn.early_stopping.score_calculators import calculator_of
+from daskdl.nn.fitting.preparation import given_options
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.tuning.attempt import Shared
@@ -51,6 +50,23 @@ from daskdl.tuning.trial_setup import Build, TrialSetup, in_words_of
 __all__ = ["RandomSearch"]
 
 logger = logging.getLogger(__name__)
+
+_OF_THE_SEARCH = (
+    "epochs",
+    "halving",
+    "max_attempts",
+    "n_trials",
+    "seed",
+    "termination_conditions",
+    "training_master",
+    "workers_per_trial",
+)
+# Where what `fit` of a front end takes, or others, is in a search.
+_ELSEWHERE = {
+    **dict.fromkeys(_OF_THE_SEARCH, "Give it to RandomSearch itself."),
+    "listeners": "Trials have none: training_hooks of a training_master hear of them.",
+    "validation_data": "Give it to RandomSearch itself, as score_calculator.",
+}
 
 
 @serves_asynchronous_clients
@@ -202,7 +218,9 @@ class RandomSearch:
             A function gets the parameters of the trial.
         resume : bool
             Go on with the search in the directory, which must have been begun with the
-            same options; what its trials have trained counts.
+            same options; what its trials have trained counts, and those that failed are
+            tried again. Of one that is complete nothing is trained, and the data are
+            not looked at.
         workers : sequence of str or int, optional
             Which workers may be used, or how many at a time; all that the cluster has
             if not given, newcomers included.
@@ -216,8 +234,9 @@ class RandomSearch:
 
         Raises
         ------
-        OptionError, DataError, OutputExistsError
-            Before any worker trains, when something does not go together.
+        OptionError, ShapeError, DataError, OutputExistsError
+            Before any worker trains, when something does not go together; then nothing
+            in the directory is changed.
         WorkerLostError
             When too few workers are left; ``resume=True`` goes on.
         DivergedError, ClusterError
@@ -234,16 +253,17 @@ class RandomSearch:
                 f"{who}: workers must be at least workers_per_trial, "
                 f"{self._workers_per_trial}, got {count}."
             )
+        given = _given(f"{who}.fit", options, source_options)
         setup = TrialSetup(who, self._build, self._master, batch_size)
         first, master = setup.first(self.trials)
         self._calculator.check(first)
         check_master(who, first, master)
         self._begin(setup, first, shuffle, normalizer, resume=resume)
-        how = {"shuffle": shuffle, "options": options, "resources": resources}
+        how = {"shuffle": shuffle, "options": given, "resources": resources}
         shared = Shared(
             client=self._client,
             data=data,
-            how={**how, "start_timeout_s": start_timeout_s, **source_options},
+            how={**how, "start_timeout_s": start_timeout_s},
             normalizer=normalizer,
             calculator=self._calculator,
             conditions=self._conditions,
@@ -251,7 +271,7 @@ class RandomSearch:
         )
         needed = self._workers_per_trial if workers is None else workers
         with (
-            self._nothing_half_done(),
+            self._nothing_half_done(resume),
             enough_workers(self._client, needed, resources, start_timeout_s),
         ):
             self._climb(
@@ -282,6 +302,8 @@ class RandomSearch:
                 "halving": None if self._halving is None else asdict(self._halving),
                 "n_trials": len(self.trials),
                 "seed": self._seed,
+                # One is drawn after the other.
+                "parameters": list(self._distributions),
                 "distributions": {
                     name: in_words(one) for name, one in self._distributions.items()
                 },
@@ -302,18 +324,19 @@ class RandomSearch:
             return
         self.trials = self._directory.read_trials(self.trials)
         for trial in self.trials:
-            # What went on and what did not is found again from the scores.
-            if not trial.is_lost:
+            # What went on and what did not is found again from the scores. What failed
+            # may have a cause that is gone; what diverged would again.
+            if trial.state is not TrialState.DIVERGED:
                 trial.state = TrialState.WAITING
 
     @contextmanager
-    def _nothing_half_done(self) -> Iterator[None]:
+    def _nothing_half_done(self, resume: bool) -> Iterator[None]:
         """Leave the directory free if an error comes before any trial was trained."""
         try:
             yield
-        except (DataError, OptionError, ShapeError):
-            if not any(one.examples or one.lost_examples for one in self.trials):
-                self._directory.give_up()
+        except BaseException:
+            if not resume:
+                self._directory.give_up(self.trials)
             raise
 
     def _climb(self, rung: Rung) -> None:
@@ -334,11 +357,12 @@ class RandomSearch:
             if not trial.is_lost:
                 trial.state = state
             self._directory.write_trial(trial)
-            self._directory.remove_checkpoints(trial)
+            if trial.state is not TrialState.FAILED:
+                self._directory.remove_checkpoints(trial)
 
     def _check_found(self) -> None:
-        best = self.best_trial
-        if not math.isnan(best.score) and not best.is_lost:
+        best = self._ranked()[0]
+        if _has_score(best):
             return
         who, causes = type(self).__name__, [one.failures for one in self.trials]
         first = next((one[-1] for one in causes if one), "no score was a number")
@@ -353,8 +377,22 @@ class RandomSearch:
         """The trial with the best score; of equal ones that which was trained longer.
 
         While the search runs it is the best one so far.
+
+        Raises
+        ------
+        OptionError
+            If none has a score yet.
         """
-        return ranked(self.trials, minimize=self._calculator.minimize_score)[0]
+        best = self._ranked()[0]
+        if not _has_score(best):
+            raise OptionError(
+                f"{type(self).__name__}: best_trial must have a score, none of "
+                f"{len(self.trials)} trials has one. Call fit first."
+            )
+        return best
+
+    def _ranked(self) -> list[Trial]:
+        return ranked(self.trials, minimize=self._calculator.minimize_score)
 
     @property
     def best_parameters(self) -> dict[str, Any]:
@@ -419,6 +457,22 @@ class RandomSearch:
                 **{name: getattr(trial, name) for name in columns},
                 "state": trial.state.value,
             }
-            for trial in ranked(self.trials, minimize=self._calculator.minimize_score)
+            for trial in self._ranked()
         ]
         return pd.DataFrame(rows).set_index("trial")
+
+
+def _given(
+    who: str, options: SourceOptions | None, changes: Mapping[str, Any]
+) -> SourceOptions:
+    for name in changes:
+        if where := _ELSEWHERE.get(name):
+            raise OptionError(
+                f"{who}: options must be those of fit or SourceOptions, got {name!r}. "
+                f"{where}"
+            )
+    return given_options(who, options, changes)
+
+
+def _has_score(trial: Trial) -> bool:
+    return not trial.is_lost and not math.isnan(trial.score)

@@ -113,11 +113,17 @@ class SearchDirectory:
             data["partitions"] = tuple(map(tuple, data["partitions"]))
             self._data = DataFingerprint(**data)
 
-    def give_up(self) -> None:
-        """Let go of the directory: another search may take it."""
-        fs, path = filesystem(self._file)
+    def give_up(self, trials: Sequence[Trial]) -> None:
+        """Let go of the directory, unless one of `trials` left something in it."""
         with suppress(*BROKEN):
+            if any(map(self._has_begun, trials)):
+                return
+            fs, path = filesystem(self._file)
             remove(fs, path)
+
+    def _has_begun(self, trial: Trial) -> bool:
+        fs, path = filesystem(f"{self.folder(trial)}/trial.json")
+        return info_of(fs, path) is not None or self.has_checkpoint(trial)
 
     def check_data(self, data: DataFingerprint) -> None:
         """Refuse other data than those that the first trial was trained with.

@@ -16,7 +16,7 @@ from distributed import Client
 
 import daskdl as dl
 from daskdl import tuning
-from daskdl.errors import ClusterError, DivergedError, OptionError
+from daskdl.errors import ClusterError, DivergedError, OptionError, ShapeError
 
 HOW = {"batch_size": 16, "shuffle": True}
 SPACE = {"learning_rate": tuning.LogUniform(1e-4, 0.1), "units": tuning.Choice([4, 24])}
@@ -171,6 +171,11 @@ def test_a_trial_is_tried_so_many_times(cluster_of, searching, data, blobs):
         search.fit(data[0], **HOW)
     (trial,) = search.trials
     assert (trial.state.value, len(trial.failures)) == ("failed", 2)
+    # Whoever resumes it tries again, from where it stood.
+    search.fit(data[0], **HOW, resume=True)
+    (trial,) = search.trials
+    assert (trial.state.value, trial.epochs) == ("finished", 3)
+    assert trial.examples == 3 * EXAMPLES + trial.lost_examples
 
 
 def test_trials_that_diverge_are_the_last(searching, data):
@@ -247,6 +252,56 @@ def test_a_search_that_was_refused_leaves_its_directory_free(searching, data, bl
     again = searching(n_trials=2, epochs=1, directory=search._directory.url)
     again.fit(data[0], **HOW)
     assert len(told(again)) == 2
+
+
+def test_a_call_that_suits_no_trial_ends_the_search(searching, data, blobs):
+    """With its own error, and the directory is free."""
+    narrow = blobs(HELD_BACK, seed=1)
+    narrow = dl.DataSet(narrow.features[:, 1:], narrow.labels)
+    search = searching(n_trials=3, epochs=1, score=dl.DataSetLossCalculator(narrow))
+    with pytest.raises((dl.ColumnError, ShapeError), match="16"):
+        search.fit(data[0], **HOW)
+    again = searching(n_trials=3, epochs=1, directory=search._directory.url)
+    with pytest.raises(OptionError, match="batch_size"):
+        again.fit((data[0].features, data[0].labels), batch_size=None)
+    again.fit(data[0], **HOW)
+    assert not any(one.failures for one in again.trials)
+
+
+class Breaking(dl.DataSetLossCalculator):
+    """Breaks the first search while a network is evaluated in its third epoch."""
+
+    is_broken = False
+
+    def _evaluations(self, network):
+        if network.epoch_count == 3 and not Breaking.is_broken:
+            Breaking.is_broken = True
+            raise RuntimeError("as a program of the user's")
+        return super()._evaluations(network)
+
+    def in_words(self):
+        return "DataSetLossCalculator"
+
+
+def test_a_wrong_call_costs_a_search_nothing(searching, whole, data, blobs, tmp_path):
+    """Whoever goes on with it in another way is told; trials stay as they are."""
+    held_back, folder = blobs(HELD_BACK, seed=1), tmp_path / "search"
+    with pytest.raises(RuntimeError, match="of the user's"):
+        searching(directory=folder, score=Breaking(held_back)).fit(data[0], **HOW)
+    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert any(path.name.startswith("checkpoint-") for path in kept)
+    search = searching(directory=folder)
+    for given, how, message in (
+        (blobs(EXAMPLES - 20), {}, "resume must go on with the data"),
+        (data[0], {"handle_invalid": "skip"}, "options must mean something for data"),
+        (data[0], {"normalizer": None}, "resume must go on with the normalizer"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            search.fit(given, **{**HOW, **how}, resume=True)
+    now = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert now == kept
+    search.fit(data[0], **HOW, resume=True)
+    assert told(search) == told(whole)
 
 
 def test_workers_that_do_not_come_end_the_search(searching, data):

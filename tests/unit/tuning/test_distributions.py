@@ -38,6 +38,15 @@ def test_integer_uniform_includes_both_ends():
     assert all(type(value) is int for value in drawn(IntegerUniform(1, 9), 5))
 
 
+def test_choice_takes_numbers_of_numpy():
+    assert Choice([np.int64(3), np.float32(0.5)]).values == (3, 0.5)
+
+
+def test_what_is_drawn_must_be_finite(stats):
+    with pytest.raises(OptionError, match="must draw finite numbers, got inf"):
+        draw_parameters("test", {"rate": stats.uniform(math.inf, 1)}, 0, 1)
+
+
 def test_choice_gives_its_values_as_they_are():
     assert set(drawn(Choice(["relu", None, 3]))) == {"relu", None, 3}
 
@@ -77,6 +86,10 @@ def test_words_are_the_same_in_every_process(stats):
         (lambda: LogUniform(0, 1), "LogUniform: low must be > 0, got 0"),
         (lambda: IntegerUniform(1, 2.5), "IntegerUniform: high must be a int"),
         (lambda: IntegerUniform(3, 2), "IntegerUniform: low must be < high"),
+        (lambda: Uniform(0, 10**400), "Uniform: high must be finite, got 1000"),
+        (lambda: Uniform(-1.7e308, 1.7e308), "low and high must be no more than 1.79"),
+        (lambda: IntegerUniform(0, 2**70), "high must be from -922.* to 922"),
+        (lambda: Choice([0.1, math.nan]), "Choice: values must be finite, got nan"),
         (lambda: Choice([]), "Choice: values must be at least one"),
         (lambda: Choice("relu"), "Choice: values must be a list or tuple"),
         (lambda: Choice([print]), "Choice: values must be texts, numbers"),

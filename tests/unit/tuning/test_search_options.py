@@ -16,6 +16,7 @@ from daskdl.errors import (
 )
 from daskdl.nn.fitting.run_state import DataFingerprint
 from daskdl.tuning.search_directory import SearchDirectory
+from daskdl.tuning.trial_setup import TrialSetup
 
 FOLDER = "memory://search"
 CLIENT = SimpleNamespace(submit=None, asynchronous=False)
@@ -65,6 +66,9 @@ def test_options_are_refused_at_once(options, message):
         ({}, {"batch_size": lambda _: 0}, "what batch_size returns must be a whole"),
         ({}, {"batch_size": 0}, "batch_size must be a whole number > 0, got 0"),
         ({}, {"resume": 1}, "resume must be a bool, got int"),
+        ({}, {"epochs": 3}, "got 'epochs'. Give it to RandomSearch itself"),
+        ({}, {"listeners": []}, "got 'listeners'. Trials have none: training_hooks"),
+        ({}, {"suffle": True}, "got 'suffle'. Did you mean 'shuffle'"),
         ({}, {"workers": 0}, "workers must be a whole number > 0, got 0"),
         ({"workers_per_trial": 2}, {"workers": ["a"]}, "at least .* 2, got 1"),
     ],
@@ -98,6 +102,12 @@ def test_trials_are_the_same_for_more_of_them():
     assert [one.number for one in few.trials] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("name", ["best_trial", "best_parameters", "best_score"])
+def test_nothing_is_the_best_before_a_score(name):
+    with pytest.raises(OptionError, match="must have a score, none of 3 trials has"):
+        getattr(search(), name)
+
+
 def test_a_trial_that_was_not_trained_has_no_network():
     found = search()
     with pytest.raises(OptionError, match="trial 2, which is waiting without one"):
@@ -109,6 +119,18 @@ def test_a_frame_has_a_row_for_each_trial():
     frame = search().to_frame()
     assert list(frame.index) == [1, 2, 3]
     assert {"units", "state", "score", "examples"} <= set(frame.columns)
+
+
+def test_the_order_of_parameters_is_one_of_the_options():
+    """One is drawn after the other: in another order they are others."""
+    space = {"units": tuning.IntegerUniform(2, 9), "rate": tuning.Uniform(0, 1)}
+    turned = dict(reversed(space.items()))
+    setup = TrialSetup("test", build, dl.SharedTrainingMaster(), 4)
+    one, other = search(space=space), search(space=turned)
+    first, _ = setup.first(one.trials)
+    one._begin(setup, first, False, "own", resume=False)
+    with pytest.raises(OptionError, match=r"the parameters\[0\] of the search"):
+        other._begin(setup, first, False, "own", resume=True)
 
 
 OPTIONS = {"seed": 0, "distributions": {"a": "Uniform(0, 1)"}, "rungs": (1, 3)}
@@ -124,6 +146,15 @@ def test_another_search_is_not_written_over():
     directory()
     with pytest.raises(OutputExistsError, match="must hold no other search, got one"):
         directory()
+
+
+def test_a_directory_in_which_a_trial_left_something_is_not_given_up():
+    opened, trials = directory(), [tuning.Trial(n, {"a": n}) for n in (1, 2)]
+    opened.write_trial(trials[1])
+    opened.give_up(trials)
+    directory(resume=True)
+    opened.give_up(trials[:1])
+    directory()
 
 
 def test_nothing_is_there_to_go_on_with():
