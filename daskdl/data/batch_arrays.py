@@ -31,10 +31,17 @@ def as_batch_array(who: str, name: str, value: Any) -> NDArray[Any]:
     Raises
     ------
     DataError
-        If the value is ragged, does not hold real numbers, or has masked entries.
+        If the value is ragged, does not hold real numbers, has masked entries, or is a
+        data set.
     ShapeError
         If it has no axis.
     """
+    # Of the class: a data frame may have a column of that name.
+    if hasattr(type(value), "num_examples"):
+        raise DataError(
+            f"{who}: {name} must be an array, got a {type(value).__name__}. Give what "
+            "is in it, such as data.features."
+        )
     value = without_mask(who, name, value)
     try:
         array = to_host(value)

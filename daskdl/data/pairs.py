@@ -91,8 +91,14 @@ def as_examples(who: str, value: Any) -> Examples:
         return DataSet(*value)
     raise DataError(
         f"{who}: a minibatch must be a DataSet, a MultiDataSet or a pair (features, "
-        f"labels) of arrays, got {_described(value)}."
+        f"labels) of arrays, got {_described(value)}.{_advice(value)}"
     )
+
+
+def _advice(value: Any) -> str:
+    if not isinstance(value, list | tuple) or not any(map(is_array, value)):
+        return ""
+    return " Arrays of several inputs go in as MultiDataSet([first, second], [labels])."
 
 
 def _is_list_of_numbers(value: Any) -> bool:

@@ -26,7 +26,7 @@ __all__ = ["ArrayChunk", "DaskSources", "array_chunks"]
 
 
 class DaskSources:
-    """Opens a dask array, or a pair of dask arrays."""
+    """Opens a dask array, or a pair of arrays of which one at least is of dask."""
 
     def accepts(self, data: Any) -> bool:
         """Say whether the data is one of these."""
@@ -42,7 +42,8 @@ class DaskSources:
         DataError
             If labels are needed and there are only features.
         ShapeError
-            If features and labels differ in their number of rows.
+            If features and labels differ in their number of rows, or only one of them
+            is in memory and dask does not know how many rows the other has.
         """
         refuse_given("DaskSources", "Dask collections", options, ["format"])
         refuse_unused("DaskSources", "Dask collections", options)
@@ -164,7 +165,19 @@ def _pair_partitions(
     columns = dict(zip(("features", "label"), arrays, strict=False))
     label = "label" if len(arrays) == 2 else None
     named = dataclasses.replace(options, features="features", label=label)
-    return array_chunks(columns, {}, named, name="dask chunk")
+    lazy = {column: array for column, array in columns.items() if _is_array(array)}
+    held = {
+        column: np.asarray(without_mask("DaskSources", column, array))
+        for column, array in columns.items()
+        if column not in lazy
+    }
+    if held and any(np.isnan(array.shape[0]) for array in lazy.values()):
+        raise ShapeError(
+            f"DaskSources: {next(iter(lazy))} must know how many rows its chunks have "
+            f"beside {next(iter(held))} in memory, dask does not. Call "
+            "compute_chunk_sizes() on it."
+        )
+    return array_chunks(lazy, held, named, name="dask chunk")
 
 
 def _aligned(array: Any, sizes: tuple[Any, ...], who: str) -> Any:
@@ -204,4 +217,10 @@ def _is_array(data: Any) -> bool:
 
 
 def _is_pair(data: Any) -> bool:
-    return isinstance(data, tuple) and len(data) == 2 and all(map(_is_array, data))
+    if not (isinstance(data, tuple) and len(data) == 2):
+        return False
+    are_lazy = [_is_array(one) for one in data]
+    return any(are_lazy) and all(
+        is_lazy or isinstance(one, np.ndarray)
+        for one, is_lazy in zip(data, are_lazy, strict=True)
+    )

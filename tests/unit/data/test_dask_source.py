@@ -34,6 +34,20 @@ def test_one_partition_a_chunk_of_the_features():
     ]
 
 
+@pytest.mark.parametrize("held", [0, 1])
+def test_one_of_both_may_be_in_memory(held):
+    given = list(pair())
+    expected = load_all(tuple(given), n_classes=3)
+    given[held] = given[held].compute()
+    # Cut where the one is that is not.
+    found = load_all(tuple(given), n_classes=3)
+    for name in ("features", "labels"):
+        np.testing.assert_array_equal(
+            np.concatenate([getattr(part, name) for part in found]),
+            np.concatenate([getattr(part, name) for part in expected]),
+        )
+
+
 def test_partitions_together_are_the_arrays():
     x, y = pair()
     loaded = load_all((x, y), n_classes=3)
@@ -121,6 +135,18 @@ def test_a_value_that_is_not_finite_is_named_with_its_chunk():
             {},
             ShapeError,
             r"same number of rows, got \{'features': 4, 'label': 5\}",
+        ),
+        (
+            (da.zeros((4, 2)), np.zeros(5)),
+            {},
+            ShapeError,
+            r"same number of rows, got \{'features': 4, 'label': 5\}",
+        ),
+        (
+            (pair()[0][pair()[0][:, 0] > 4], np.zeros(7)),
+            {},
+            ShapeError,
+            "features must know how many rows its chunks have beside label in memory",
         ),
         (
             da.zeros(()),

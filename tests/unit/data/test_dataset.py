@@ -273,6 +273,7 @@ def test_a_foreign_file_is_corrupt(tmp_path):
         ((["a", "b"],), "features must hold real numbers, got dtype <U1"),
         (([1j],), "features must hold real numbers, got dtype complex128"),
         (([None, 1.0],), "features must hold real numbers, got dtype object"),
+        ((DataSet([[1.0]]),), "must be an array, got a DataSet. Give what is in it"),
         (([[1.0]], np.array([[{}]])), "labels must hold real numbers, got dtype obj"),
     ],
 )

@@ -239,7 +239,11 @@ def test_an_iterator_lasts_for_one_epoch_only(data):
             [np.zeros((2, 4))],
             "a minibatch must be a DataSet, .* arrays, got ndarray",
         ),
-        ([(1, 2, 3)], r"a minibatch must be .* got tuple of int, int, int\."),
+        ([(1, 2, 3)], r"a minibatch must be .* got tuple of int, int, int\.$"),
+        (
+            ([np.zeros((2, 4))] * 2, np.zeros((2, 3))),
+            r"got list\. Arrays of several inputs go in as MultiDataSet\(",
+        ),
     ],
 )
 def test_what_is_no_data_is_refused(given, message):
