@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.fingerprint import Fingerprint
@@ -10,6 +11,8 @@ from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import COLUMN_OPTIONS
 from daskdl.dl4j.datasets.file_batch import dataset_of_bytes, entries_of_files
+from daskdl.dl4j.datasets.streams import holds_multi_dataset
+from daskdl.dl4j.java.counted_stream import CountedStream
 from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import OptionError
 from daskdl_bridge.fingerprint import unchanged
@@ -38,8 +41,8 @@ class MinibatchPartition(Partition):
         Never known without reading.
     options : SourceOptions
         As the user gave them.
-    is_multi : bool
-        Whether it is a ``MultiDataSet``.
+    is_multi : bool, optional
+        Whether it must be a ``MultiDataSet``; if not given, its first byte tells.
     fingerprint : Fingerprint, optional
         Of the file when it was listed.
     """
@@ -47,7 +50,7 @@ class MinibatchPartition(Partition):
     name: str
     rows: int | None = None
     options: SourceOptions
-    is_multi: bool = False
+    is_multi: bool | None = None
     fingerprint: Fingerprint | None = None
 
     def load(self) -> DataSet | MultiDataSet:
@@ -58,14 +61,18 @@ class MinibatchPartition(Partition):
         CorruptFileError
             If the file is cut short, damaged, or something else; with the offset.
         """
-        kind = MultiDataSet if self.is_multi else DataSet
         storage_options = self.options.storage_options
         with (
             unchanged(self.name, self.fingerprint, storage_options),
             naming_damaged_file(self.name, "DL4J"),
             open_input(self.name, storage_options) as stream,
         ):
-            return kind.read_from(stream, name=self.name, with_metadata=False)
+            counted: Any = CountedStream(stream, self.name)
+            is_multi = self.is_multi
+            if is_multi is None:
+                is_multi = holds_multi_dataset(counted.look_ahead())
+            kind = MultiDataSet if is_multi else DataSet
+            return kind.read_from(counted, name=self.name, with_metadata=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,14 +121,14 @@ class FileBatchPartition(Partition):
 def open_dataset_parts(
     parts: Sequence[Part], options: SourceOptions
 ) -> list[MinibatchPartition]:
-    """Make a partition of each ``DataSet`` file; nothing is read.
+    """Make a partition of each ``DataSet`` or ``MultiDataSet``; nothing is read.
 
     Raises
     ------
     OptionError
         If a column is named: minibatches have none.
     """
-    return _open(parts, options, is_multi=False)
+    return _open(parts, options)
 
 
 def open_multi_dataset_parts(
@@ -171,7 +178,7 @@ def open_file_batch_parts(
 
 
 def _open(
-    parts: Sequence[Part], options: SourceOptions, *, is_multi: bool
+    parts: Sequence[Part], options: SourceOptions, *, is_multi: bool | None = None
 ) -> list[MinibatchPartition]:
     _refuse_columns(parts, options)
     return [

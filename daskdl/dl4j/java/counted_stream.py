@@ -75,10 +75,14 @@ class CountedStream:
         self.offset += len(raw)
         return raw
 
+    def look_ahead(self) -> bytes:
+        """Return the next byte, which stays to be read; empty at the end."""
+        self._ahead = self._ahead or self._stream.read(1)
+        return self._ahead[:1]
+
     def is_at_end(self) -> bool:
         """Say whether no byte is left; looks one byte ahead."""
-        self._ahead = self._ahead or self._stream.read(1)
-        return not self._ahead
+        return not self.look_ahead()
 
     def take_numbers(self, form: str) -> tuple[Any, ...]:
         """Read numbers that :mod:`struct` knows by `form`, such as ``">2i"``."""

@@ -32,12 +32,13 @@ def test_values_come_back(tmp_path, rng):
     np.testing.assert_array_equal(found.labels, batch.labels)
 
 
-def test_multi_data_sets_are_read_if_told(tmp_path, rng):
+@pytest.mark.parametrize("options", [{}, {"format": "dl4j"}, {"format": "dl4j_multi"}])
+def test_multi_data_sets_are_read(tmp_path, rng, options):
     batch = MultiDataSet(
         [rng.normal(size=(3, 2)), rng.normal(size=(3, 4))], [np.eye(3)]
     )
     batch.save(str(tmp_path / "x.bin"))
-    found = load_one(tmp_path / "x.bin", format="dl4j_multi")
+    found = load_one(tmp_path / "x.bin", **options)
     assert [array.shape for array in found.features] == [(3, 2), (3, 4)]
 
 
