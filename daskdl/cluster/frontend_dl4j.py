@@ -15,8 +15,7 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
 )
 from daskdl.nn.fitting.events import FitReport
-from daskdl.nn.fitting.hearing import hearing_of
-from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.listener import Listener, listeners_of
 from daskdl.nn.given_in_one import data_in_one
 
 
@@ -71,13 +70,10 @@ class Dl4jMethods(ClusterEvaluation[N]):
         if listeners in ((), (None,)):
             self._listeners = None
             return
-        each = [
-            one
-            for given in listeners
-            for one in ([given] if isinstance(given, Listener) else given or ())
-        ]
-        hearing_of(type(self).__name__, each)
-        self._listeners = each
+        who = type(self).__name__
+        each = [one for given in listeners for one in listeners_of(who, given or ())]
+        # Names that two of them share are told, too.
+        self._listeners = listeners_of(who, each)
 
     def set_collect_training_stats(self, collect_training_stats: bool) -> None:
         """Say whether :meth:`get_spark_training_stats` tells what fits did.

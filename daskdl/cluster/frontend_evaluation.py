@@ -75,7 +75,7 @@ class ClusterEvaluation(ClusterInference[N]):
     def do_evaluation(
         self,
         data: Any,
-        evaluations: Sequence[Evaluable],
+        evaluations: Evaluable | Sequence[Evaluable],
         *,
         output: str | int | None = None,
         eval_num_workers: int | None = None,
@@ -88,7 +88,7 @@ class ClusterEvaluation(ClusterInference[N]):
         ----------
         data, output, eval_num_workers, batch_size, **how
             See :meth:`evaluate`.
-        evaluations : sequence of evaluations
+        evaluations : evaluation or several
             Empty ones; they are not changed.
 
         Returns
@@ -108,7 +108,7 @@ class ClusterEvaluation(ClusterInference[N]):
     def score_and_evaluate(
         self,
         data: Any,
-        evaluations: Sequence[Evaluable],
+        evaluations: Evaluable | Sequence[Evaluable],
         *,
         output: str | int | None = None,
         eval_num_workers: int | None = None,

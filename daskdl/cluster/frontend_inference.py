@@ -50,7 +50,7 @@ from daskdl.data.sources.partition import Source
 from daskdl.data.sources.returned import Returned, returned_for
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError
-from daskdl.evaluation.evaluable import Evaluable
+from daskdl.evaluation.evaluable import Evaluable, evaluations_of
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -147,14 +147,15 @@ class ClusterInference(KnownOptions, Generic[N]):
         self,
         called: str,
         data: Any,
-        evaluations: Sequence[Evaluable],
+        evaluations: Evaluable | Sequence[Evaluable],
         number: int = 0,
         most_copies: int | None = None,
         /,
         **how: Any,
     ) -> Scored:
         """Score, and evaluate an output; messages name the method that was called."""
-        empty = ScoreTally(evaluations, number)
+        given = evaluations_of(f"{type(self).__name__}.{called}", evaluations)
+        empty = ScoreTally(given, number)
         return scored_of(self._tallied(called, data, empty, most_copies, **how))
 
     def _tally(self, data: Any, empty: Tally, **how: Any) -> Tally:

@@ -239,7 +239,7 @@ def _start(
     name = name_waiting(who, "the tasks start", ANSWER_TIMEOUT_S)
     there = list(client.nthreads())
     left_out: set[str] = set()
-    allowed = client.sync(_able, client, who, there, left_out, name)
+    allowed = client.sync(_able, client, who, there, left_out, changes, name)
     if not allowed and _stay(client, there):
         raise ClusterError(
             f"{who}: a worker must answer, with the client's Python and daskdl "
@@ -273,6 +273,7 @@ async def _able(
     who: str,
     addresses: Iterable[str],
     left_out: set[str],
+    changes: WorkerChanges,
     on_waiting: OnWaiting | None = None,
 ) -> list[str]:
     """Return the workers that have the same daskdl; leave out the others."""
@@ -291,6 +292,7 @@ async def _able(
         )
     # Not |=, which makes a new set of a set and the keys of a dict.
     left_out.update(probed.wrong, probed.silent)
+    changes.left_out += sorted({*probed.wrong, *probed.silent})
     return sorted(probed.able)
 
 
@@ -458,7 +460,7 @@ async def _let_newcomers_help(
     """Ask newcomers whether they have daskdl, beside the tasks; then let them help."""
     if where.asking is None:
         if new := there - {*where.allowed}:
-            asking = _able(client, who, new, where.left_out)
+            asking = _able(client, who, new, where.left_out, where.changes)
             where.asking = asyncio.ensure_future(asking)
         return
     if not where.asking.done():

@@ -181,6 +181,13 @@ def dataset_of_masked(examples: Sequence[tuple[Any, Any, Any]]) -> DataSet:
     """
     keys = np.empty(len(examples), object)
     keys[:] = [key for key, _, _ in examples]
+    for key, found, mask in examples:
+        if _is_several(found) or _is_several(mask):
+            raise OptionError(
+                f"feed_forward_with_mask_and_key: the features of {key!r} must be one "
+                f"array, got {len(found)}. Give several inputs as a MultiDataSet with "
+                "keys and masks."
+            )
     features = _stacked(keys, [found for _, found, _ in examples])
     given = [mask for _, _, mask in examples if mask is not None]
     if not given:

@@ -13,7 +13,11 @@ class WorkerChanges:
         Went, or were left out though tasks were theirs.
     joined : list of str
         Came, and could be given tasks.
+    left_out : list of str
+        Were there, and did not answer, or not with the client's Python and daskdl: had
+        no tasks.
     """
 
     lost: list[str] = field(default_factory=list)
     joined: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)

@@ -162,3 +162,23 @@ class Evaluable(ABC):
 
     def __repr__(self) -> str:
         return self.stats()
+
+
+def evaluations_of(who: str, given: Any) -> list[Evaluable]:
+    """Return one evaluation or several as a list.
+
+    Raises
+    ------
+    OptionError
+        If one is none.
+    """
+    several = isinstance(given, list | tuple)
+    for one in given if several else (given,):
+        if not isinstance(one, Evaluable):
+            is_class = isinstance(one, type)
+            got = one.__name__ if is_class else type(one).__name__
+            raise OptionError(
+                f"{who}: evaluations must be evaluations, such as daskdl.Evaluation(), "
+                f"got {got}.{f' Make one: {got}().' if is_class else ''}"
+            )
+    return list(given) if several else [given]

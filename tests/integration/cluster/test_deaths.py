@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from daskdl.cluster import inference, member_tasks
+from daskdl.cluster import frontend_inference, inference, member_tasks
 from daskdl.cluster.bus import installation
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.dashboard.plugin import PLUGIN_NAME as DASHBOARD
@@ -184,7 +184,9 @@ def test_without_any_worker_left_an_evaluation_ends(tmp_path, monkeypatch, after
     monkeypatch.setattr("daskdl.cluster.plain_tasks.NO_WORKER_TIMEOUT_S", 1.0)
     with WorkerProcesses(tmp_path) as workers:
         (pid,) = workers.at_least(1).values()
-        threading.Timer(after_s, os.kill, (pid, signal.SIGKILL)).start()
+        death = threading.Timer(after_s, os.kill, (pid, signal.SIGKILL))
+        # Once the evaluation has found it, however busy the machine is.
+        just_before(monkeypatch, frontend_inference, "tally_source", 1, death.start)
         with pytest.raises(WorkerLostError, match=r"worker must be (left|there)"):
             evaluate(workers.client)
 

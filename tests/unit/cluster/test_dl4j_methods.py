@@ -173,6 +173,19 @@ def test_the_first_output_is_evaluated_if_nothing_is_said(output, data_of):
     np.testing.assert_array_equal(found.confusion_matrix, expected.confusion_matrix)
 
 
+def test_one_evaluation_need_not_stand_in_a_list(data_of):
+    front, data = front_end(GRAPH), data_of(GRAPH)
+    (found,) = front.do_evaluation(data, Evaluation())
+    assert found.accuracy() == front.network.evaluate(data).accuracy()
+    assert len(front.score_and_evaluate(data, Evaluation()).evaluations) == 1
+
+
+@pytest.mark.parametrize("given", [Evaluation, None, "ACCURACY", [Evaluation]])
+def test_what_is_no_evaluation_is_refused(given, data_of):
+    with pytest.raises(OptionError, match="evaluations must be evaluations, such as"):
+        front_end(GRAPH).do_evaluation(data_of(GRAPH), given)
+
+
 def test_the_mask_of_an_output_is_its_own(rng, data_of):
     front, data = front_end(GRAPH), data_of(GRAPH, n=6)
     masks = [None, np.array([[1, 1, 1, 0, 0, 0]]).T]
@@ -282,9 +295,12 @@ def test_listeners_can_be_taken_away():
     assert front._listeners is None
 
 
-def test_what_is_no_listener_is_refused_when_it_is_set():
-    with pytest.raises(OptionError, match="listener"):
-        front_end().set_listeners([print])
+@pytest.mark.parametrize(
+    "given", [[[print]], [3], [Listener], [object(), [Listener()]], [[Listener()], "s"]]
+)
+def test_what_is_no_listener_is_refused_when_it_is_set(given):
+    with pytest.raises(OptionError, match="listeners must be objects of classes that"):
+        front_end().set_listeners(*given)
 
 
 def test_copies_of_a_network_are_counted():
@@ -327,4 +343,11 @@ def test_series_of_unequal_length_are_refused_with_their_key(rng):
     front = DaskMultiLayer(InlineClient(), rnn())
     given = [("a", np.zeros((3, 5)), None), ("b", np.zeros((3, 4)), None)]
     with pytest.raises(ShapeError, match="the features of 'b' must have the shape"):
+        front.feed_forward_with_mask_and_key(given)
+
+
+def test_series_of_several_inputs_are_refused_with_what_to_give(rng):
+    front = DaskMultiLayer(InlineClient(), rnn())
+    given = [("a", [np.zeros((3, 5)), np.zeros((2, 5))], None)]
+    with pytest.raises(OptionError, match=r"of .a. must be one array, got 2\. Give"):
         front.feed_forward_with_mask_and_key(given)

@@ -470,13 +470,35 @@ async def test_who_is_left_out_is_told_once_and_not_asked_again(
             frozenset(addresses) - {b.address}, {b.address: "Python 3"}, frozenset()
         )
 
-    asked = []
+    asked, changes = [], WorkerChanges()
     before, plain_tasks.probe_each = plain_tasks.probe_each, probe
     try:
-        await results_of(client, partial(long, seconds=2), [1])
+        await results_of(client, partial(long, seconds=2), [1], changes=changes)
     finally:
         plain_tasks.probe_each = before
     assert asked == [{a.address, b.address}]
+    assert changes == WorkerChanges(left_out=[b.address])
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_a_newcomer_that_is_left_out_is_told(client, scheduler, a):
+    async def probe(client, addresses, *args):
+        able = frozenset(addresses) & {a.address}
+        return Probed(able, dict.fromkeys({*addresses} - able, "Python 3"), frozenset())
+
+    changes = WorkerChanges()
+    before, plain_tasks.probe_each = plain_tasks.probe_each, probe
+    try:
+        running = asyncio.ensure_future(
+            results_of(client, partial(long, seconds=2), [1], changes=changes)
+        )
+        while not scheduler.tasks:
+            await asyncio.sleep(0.01)
+        async with Worker(scheduler.address, nthreads=1) as b:
+            await running
+            assert changes == WorkerChanges(left_out=[b.address])
+    finally:
+        plain_tasks.probe_each = before
 
 
 @pytest.mark.parametrize(
