@@ -1,5 +1,7 @@
 """Compile the kernels of a network before there are data."""
 
+import atexit
+import ctypes
 import logging
 import threading
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 # Code is for any number of time steps; two run all of it.
 _TIME_STEPS = 2
+# LLVM works on one function for less.
+_ENDS_WITHIN_S = 10.0
 
 
 def compile_for(network: "Network[Any]", batch_size: int) -> None:
@@ -59,8 +63,8 @@ def start_compiling(network: "Network[Any]", batch_size: int) -> threading.Threa
     Returns
     -------
     thread
-        A daemon: a process may end before it does. What fails in it is logged, and
-        will fail again, and be told, where it matters.
+        A daemon: a process may end before it does, which ends it. What fails in it is
+        logged, and will fail again, and be told, where it matters.
     """
     kind, conf, n_params = type(network), network.conf, network.n_params
 
@@ -73,7 +77,16 @@ def start_compiling(network: "Network[Any]", batch_size: int) -> threading.Threa
 
     thread = threading.Thread(target=work, name="daskdl-compile", daemon=True)
     thread.start()
+    atexit.register(_end, thread)
     return thread
+
+
+def _end(thread: threading.Thread) -> None:
+    """End the compiling: a daemon that is killed within LLVM aborts the process."""
+    if thread.is_alive() and thread.ident is not None:
+        ended = ctypes.py_object(SystemExit)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ended)
+        thread.join(_ENDS_WITHIN_S)
 
 
 def _zeros(spec: ArraySpec, batch_size: int) -> FloatArray:
