@@ -25,6 +25,10 @@ from daskdl.parallel.other_options import refuse_others
 
 __all__ = ["ParallelWrapper"]
 
+# Its workers are there; only what else the machine does can delay them. Without one the
+# others would train other rounds.
+_START_TIMEOUT_S = 300.0
+
 AVERAGING, SHARED_GRADIENTS = MODES = ("averaging", "shared_gradients")
 
 _OPTIONS = (
@@ -236,6 +240,7 @@ def _master(
         master: TrainingMaster = mode
         return master
     made = {name: value for name, value in options[mode].items() if value is not None}
+    made["start_timeout_s"] = _START_TIMEOUT_S
     if prefetch_buffer is not None:
         made["worker_prefetch_num_batches"] = prefetch_buffer
     if mode == SHARED_GRADIENTS:

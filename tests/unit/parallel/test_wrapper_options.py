@@ -46,6 +46,12 @@ def test_a_mode_is_a_training_master(options, master):
     assert wrapper.training_master.worker_prefetch_num_batches == ahead
 
 
+def test_a_busy_machine_is_waited_for_but_not_what_a_master_says():
+    own = SharedTrainingMaster(start_timeout_s=7.0)
+    assert ParallelWrapper(mlp()).training_master.start_timeout_s == 300.0
+    assert ParallelWrapper(mlp(), training_mode=own).training_master is own
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
