@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, SupportsFloat
 
+import numpy as np
+
 from daskdl.checks import check_count, check_type
 from daskdl.errors import DataError, DivergedError, OptionError, ShapeError
 from daskdl.nn.early_stopping.conditions import (
@@ -248,7 +250,7 @@ class EarlyStopping(Listener):
         except (DataError, OptionError, ShapeError) as error:
             # They speak of data, and there are those of the training, too.
             raise type(error)(f"{self.reports_as or who}: {error}") from error
-        if not isinstance(score, SupportsFloat):
+        if not isinstance(score, SupportsFloat) or np.ndim(score):
             raise OptionError(
                 f"{who}: calculate_score must return a number, got {score!r}."
             )

@@ -5,6 +5,7 @@ or by the workers of the cluster, which count what is near them.
 """
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from daskdl.checks import as_known, check_one_of, check_type
@@ -56,9 +57,7 @@ class ScoreCalculator:
 
     #: Whether a lower score is better.
     minimize_score = True
-
-    def __init__(self) -> None:
-        self.figures: dict[str, float] = {}
+    figures: Mapping[str, float] = MappingProxyType({})
 
     def check(self, network: "Network[Any]") -> None:
         """Refuse a network that has no such score, before it is trained.
@@ -113,7 +112,6 @@ class _OfOnePass(ScoreCalculator):
     def __init__(
         self, data: Any, *, output: str | int | None = None, **how: Any
     ) -> None:
-        super().__init__()
         self._data = data
         self._output = output
         self._how = how
@@ -145,9 +143,10 @@ class _OfOnePass(ScoreCalculator):
         filled = fit.tally(self._data, empty, **self._how)
         # As training has it: with what regularization adds.
         loss = filled.loss_sum / filled.examples + network.regularization_score()
-        self.figures = {"loss": loss}
+        figures = {"loss": loss}
         for evaluation in filled.evaluations:
-            self.figures |= self._figures(evaluation)
+            figures |= self._figures(evaluation)
+        self.figures = figures
         return self._score(network, filled)
 
     def _evaluations(self, network: "Network[Any]") -> list[Evaluable]:

@@ -10,7 +10,6 @@ class GivenScores(dl.ScoreCalculator):
     """Gives these scores one after another, and notes what it was asked for."""
 
     def __init__(self, scores, *, minimize=True):
-        super().__init__()
         self.minimize_score = minimize
         self.asked = []
         self._scores = iter(scores)

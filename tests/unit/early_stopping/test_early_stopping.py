@@ -276,9 +276,10 @@ def test_bad_validation_data_are_told_from_those_of_the_training(network, exampl
         network.fit(examples(25), epochs=2, batch_size=10, listeners=stopping)
 
 
-def test_a_score_that_is_none_is_refused(fit):
+@pytest.mark.parametrize("score", [None, np.array([0.5, 0.25]), [0.5]])
+def test_a_score_that_is_no_number_is_refused(fit, score):
     with pytest.raises(dl.OptionError, match="GivenScores: calculate_score must"):
-        fit([None])
+        fit([score])
 
 
 def test_no_best_network_is_told(fit, caplog):
