@@ -1,10 +1,17 @@
-"""How many minibatches the workers of a ParallelWrapper train in a second."""
+"""How many minibatches are trained in a second: by a ParallelWrapper, or without."""
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
 
 from benchmarks.parallel.asking import network_of
 from benchmarks.serve.scaling import minibatch
 from daskdl import ParallelWrapper
 
 _EPOCHS = 4
+# Where processes meet before they are measured, in each of them.
+_barrier: Any = None
 
 
 def minibatches_per_s(
@@ -34,3 +41,38 @@ def minibatches_per_s(
     # The first one compiles, and waits for data.
     later = report.epochs[1:]
     return len(data) * len(later) / sum(epoch.wall_s for epoch in later)
+
+
+def independent_per_s(net: str, processes: int, minibatches: int) -> float:
+    """Return the minibatches a second of processes that know nothing of each other.
+
+    Parameters
+    ----------
+    net : str
+        Which network.
+    processes : int
+        How many, at once.
+    minibatches : int
+        Of each in an epoch.
+    """
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(
+        processes, spawn, _meet_at, (spawn.Barrier(processes),)
+    ) as pool:
+        jobs = [pool.submit(_train, net, minibatches) for _ in range(processes)]
+        return sum(job.result() for job in jobs)
+
+
+def _meet_at(barrier: Any) -> None:
+    global _barrier
+    _barrier = barrier
+
+
+def _train(net: str, minibatches: int) -> float:
+    network = network_of(net)
+    data = [minibatch(net, seed) for seed in range(minibatches)]
+    network.fit(data, listeners=[])
+    _barrier.wait()
+    began_s = time.perf_counter()
+    network.fit(data, epochs=_EPOCHS - 1, listeners=[])
+    return (_EPOCHS - 1) * minibatches / (time.perf_counter() - began_s)
