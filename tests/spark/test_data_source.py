@@ -322,6 +322,7 @@ def test_a_path_without_an_example_is_refused(tmp_path):
         data_source_reading.schema_of({"path": f"{tmp_path}/x.csv"})
 
 
+@pytest.mark.slow
 def test_a_task_that_is_tried_again_counts_once(tmp_path):
     """In a process of its own: only a master with failures tries again."""
     assert found_by("retried", tmp_path) == {
@@ -332,6 +333,8 @@ def test_a_task_that_is_tried_again_counts_once(tmp_path):
     }
 
 
+# Spark Connect is tried with a whole program in test_connect.py.
+@pytest.mark.slow
 def test_it_works_on_connect(tmp_path):
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
     found = found_by("connect", tmp_path, str(free_port()))

@@ -32,6 +32,7 @@ def idx_files(tmp_path: Path, rng: np.random.Generator) -> Path:
 
 
 # Two programs start, one of them Spark.
+@pytest.mark.slow
 @pytest.mark.timeout(360)
 def test_lenet_learns_what_its_spark_program_wrote(
     idx_files: Path, tmp_path: Path

@@ -37,7 +37,7 @@ def data(spark, tmp_path_factory):
     ("program", "training_master"),
     [
         pytest.param("python", "averaging", marks=pytest.mark.slow),
-        ("python", "shared"),
+        pytest.param("python", "shared", marks=pytest.mark.slow),
         ("spark-submit", "averaging"),
     ],
 )

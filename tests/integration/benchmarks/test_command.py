@@ -93,6 +93,7 @@ def on_clusters(tmp_path_factory):
     return json.loads(written.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["scaling", "data", "job"])
 def test_two_workers_are_measured(on_clusters, case):
     rows = [row for row in on_clusters["rows"] if row["case"] == case]
@@ -100,6 +101,7 @@ def test_two_workers_are_measured(on_clusters, case):
     assert all(row["ours"]["median"] > 0 for row in rows)
 
 
+@pytest.mark.slow
 def test_what_is_missing_for_a_job_is_told(on_clusters):
     (failure,) = on_clusters["failures"]
     assert failure["peer"] == "dl4j-spark"

@@ -20,6 +20,13 @@ class Stuck(Exception):
     """Nobody can go on, and nobody waits for a time-out either."""
 
 
+def taken_lock() -> threading.Lock:
+    """Return what one thread waits for and another gives; a semaphore costs more."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
 class Actor:
     """One thread that runs only while it has the turn."""
 
@@ -33,7 +40,7 @@ class Actor:
         self.deadline = float("inf")
         self._world = world
         self._body = body
-        self._go = threading.Semaphore(0)
+        self._go = taken_lock()
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._thread.start()
 
@@ -80,7 +87,7 @@ class World:
         self.rng = random.Random(seed)
         self.now = 0.0
         self.steps = 0
-        self.turn_over = threading.Semaphore(0)
+        self.turn_over = taken_lock()
         self.local = threading.local()
         self.actors: list[Actor] = []
         self.deliveries: Callable[[], list[Callable[[], None]]] = list

@@ -34,7 +34,7 @@ from tests.unit.cluster.simulation_cluster import Fate, Worker, numbered_data, s
 from tests.unit.cluster.simulation_residuals import WatchedPeer
 from tests.unit.cluster.tally_network import TallyNetwork
 
-QUICK = range(3)
+QUICK = range(2)
 MANY = range(1000, 3000)
 
 

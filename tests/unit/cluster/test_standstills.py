@@ -29,7 +29,7 @@ from tests.unit.cluster.test_simulation import (
     held_by_survivors,
 )
 
-SEEDS = range(3)
+SEEDS = range(2)
 EPOCHS = 2
 QUICK = {"worker_prefetch_num_batches": 0}
 IN_STEP = {
