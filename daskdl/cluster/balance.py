@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Who has less to do than that is given more: reports come every quarter of a second.
+# Who has less to do than that is given more: reports come every half second.
 SOON_S = 0.6
 # The ends of two members must be that far apart before work is moved for it.
 APART_S = 0.3
