@@ -38,8 +38,8 @@ autodoc_mock_imports = ["cupy", "hdfs_native", "pyspark", "requests"]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-# Numpydoc reads its template again for each docstring; compiling it each time would take
-# a third of the build.
+# Numpydoc reads its template again for each docstring; compiling it each time would
+# take a third of the build.
 compiled_templates = tempfile.TemporaryDirectory()
 numpydoc.docscrape_sphinx.SandboxedEnvironment = functools.partial(
     SandboxedEnvironment,

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -22,7 +23,13 @@ from benchmarks.parallel.training import independent_per_s, minibatches_per_s
 from benchmarks.serve.shapes import SCALED
 from daskdl import ParallelInference
 
-MODES = ("averaging", "shared_gradients")
+# What each is given beside the workers. DL4J's tutorial of several devices averages
+# this network after every third minibatch.
+WAYS: dict[str, dict[str, Any]] = {
+    "averaging": {"training_mode": "averaging"},
+    "averaging every third": {"training_mode": "averaging", "averaging_frequency": 3},
+    "shared_gradients": {"training_mode": "shared_gradients"},
+}
 CONTROL = "processes of their own"
 
 
@@ -104,8 +111,10 @@ def _inference(options: argparse.Namespace) -> Iterator[Figure]:
 def _training(options: argparse.Namespace) -> Iterator[Figure]:
     net, n = options.net, options.minibatches
     ways: dict[str, Callable[[int], float]] = {
-        f"ParallelWrapper, {mode}": partial(minibatches_per_s, net, mode, minibatches=n)
-        for mode in MODES
+        f"ParallelWrapper, {name}": partial(
+            minibatches_per_s, net, given, minibatches=n
+        )
+        for name, given in WAYS.items()
     }
     ways[CONTROL] = partial(independent_per_s, net, minibatches=n)
     # In turn: the machine is not as fast in one minute as in the next.

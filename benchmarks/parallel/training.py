@@ -1,6 +1,7 @@
 """How many minibatches are trained in a second: by a ParallelWrapper, or without."""
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -15,7 +16,7 @@ _barrier: Any = None
 
 
 def minibatches_per_s(
-    net: str, training_mode: str, workers: int, minibatches: int
+    net: str, options: Mapping[str, Any], workers: int, minibatches: int
 ) -> float:
     """Return the minibatches a second of all workers, without the first epoch.
 
@@ -23,7 +24,7 @@ def minibatches_per_s(
     ----------
     net : str
         Which network.
-    training_mode : str
+    options : mapping
         Of the wrapper.
     workers : int
         How many.
@@ -32,7 +33,7 @@ def minibatches_per_s(
     """
     network = network_of(net)
     data = [minibatch(net, seed) for seed in range(minibatches * workers)]
-    wrapper = ParallelWrapper(network, workers=workers, training_mode=training_mode)
+    wrapper = ParallelWrapper(network, workers=workers, **options)
     with wrapper:
         wrapper.fit(data, epochs=_EPOCHS, listeners=[])
     report = network.last_fit
