@@ -80,12 +80,14 @@ class DenseRounds:
         own: Contribution,
         vectors: Sequence[FloatArray],
         combine: Combine,
+        *,
+        overwrites: bool = False,
     ) -> None:
         """Start a round, and send without waiting what there is room for.
 
         Until it is taken no other one can be started; see :meth:`conclude`.
         """
-        self._sequence.start(own, vectors, combine)
+        self._sequence.start(own, vectors, combine, overwrites=overwrites)
         self.poll()
 
     def poll(self) -> bool:

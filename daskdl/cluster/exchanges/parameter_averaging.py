@@ -100,7 +100,8 @@ class ParameterAveragingExchange(RoundsExchange):
     def _go_on_from(self, network: Trained, means: Sequence[FloatArray]) -> None:
         """Overwrite what was averaged; others may still be sent the means."""
         for vector, mean in zip(self._averaged(network), means, strict=True):
-            vector[...] = to_device(mean, vector)
+            if mean is not vector:
+                vector[...] = to_device(mean, vector)
 
     def _take_part(self, network: Trained) -> None:
         """Bring what we have; with `overlap` its mean is taken later."""
@@ -139,7 +140,12 @@ class ParameterAveragingExchange(RoundsExchange):
             # Training goes on before they are sent.
             brought = [vector.copy() for vector in brought]
         self._sent, self._sent_iterations = brought[0], network.iteration_count
-        self._rounds.start(own, [to_host(vector) for vector in brought], weighted_mean)
+        self._rounds.start(
+            own,
+            [to_host(vector) for vector in brought],
+            weighted_mean,
+            overwrites=not self._master.overlap,
+        )
         if self._first_state is not None:
             network.updater_state[...] = self._first_state
         self._since_round = self._examples = 0

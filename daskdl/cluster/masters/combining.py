@@ -16,6 +16,8 @@ def weighted_mean(
 ) -> None:
     """Write the mean of vectors of shape (n,), weighted by examples, to `out`, (n,).
 
+    `out` is an array of its own, or, of two vectors, one of them.
+
     Where all are equal it is that to the bit, as for parameters that are frozen: else
     an outer momentum would carry on what was rounded.
     """

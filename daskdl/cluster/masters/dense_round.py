@@ -76,6 +76,9 @@ class DenseRound:
         The vectors; they must stay as they are until the round is over.
     combine : Combine
         What they come to.
+    overwrites : bool
+        Whether vectors may be overwritten by what they come to, where nobody needs
+        them any more.
 
     Attributes
     ----------
@@ -91,11 +94,14 @@ class DenseRound:
         own: Contribution,
         vectors: Sequence[FloatArray],
         combine: Combine,
+        *,
+        overwrites: bool = False,
     ) -> None:
         self.key = key
         self.total: Total | None = None
         self._rank = rank
         self._brought = (own, vectors, combine)
+        self._overwrites = overwrites
         self._outgoing: deque[tuple[RoundMessage, int | None]] = deque()
         self._of_other_views: list[tuple[int, RoundMessage]] = []
         self._held: tuple[View, Total] | None = None
@@ -192,6 +198,9 @@ class DenseRound:
             self._brings, self._held = True, None
             self._send(self._sum.contribution(with_vectors=True))
             self._bring()
+        if self._overwrites and len(self._view) == 2 and not self._outgoing:
+            # Added up at once, and over: if the other one is gone we take it, too.
+            self._sum.overwrite()
         for message in self._sum.add_up():
             self._send(message)
         if self._sum.is_complete and self._rank not in self._complete:
@@ -261,11 +270,22 @@ class RoundSequence:
         return begun or bool(self._training & self._members)
 
     def start(
-        self, own: Contribution, vectors: Sequence[FloatArray], combine: Combine
+        self,
+        own: Contribution,
+        vectors: Sequence[FloatArray],
+        combine: Combine,
+        *,
+        overwrites: bool = False,
     ) -> DenseRound:
         """Begin the next round; see :class:`DenseRound`."""
         current = DenseRound(
-            self._next, self._rank, self._members, own, vectors, combine
+            self._next,
+            self._rank,
+            self._members,
+            own,
+            vectors,
+            combine,
+            overwrites=overwrites,
         )
         self.current = current
         self._next = (self._next[0], self._next[1] + 1)

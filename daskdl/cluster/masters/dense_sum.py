@@ -113,8 +113,8 @@ class Total:
     contributions : dict of int to Contribution
         By rank.
     vectors : list of ndarray of shape (n,), or None
-        One for each that was brought; None if all stay as they were, as nobody or only
-        one was there to bring something.
+        One for each that was brought, or these themselves, overwritten; None if all
+        stay as they were, as nobody or only one was there to bring something.
     """
 
     contributions: dict[int, Contribution] = field(default_factory=dict)
@@ -202,6 +202,13 @@ class DenseSum:
         self._parts: dict[int, dict[int, FloatArray]] = {}
         self._total = [np.empty_like(vector) for vector in self._vectors]
         self._unknown = set(range(len(self._chunks)))
+
+    def overwrite(self) -> None:
+        """Let two members' vectors become what they come to, which is not begun.
+
+        From now on nobody may be sent ours.
+        """
+        self._total = self._vectors
 
     @property
     def is_complete(self) -> bool:

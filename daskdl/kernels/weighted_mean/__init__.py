@@ -28,7 +28,8 @@ def add_share(
     weight : floating
         Of the same type.
     out : ndarray of shape (n,), same dtype
-        Overwritten; `base` or an array that shares no memory with the others.
+        Overwritten; shares no memory with the others, or is `base`, or, where that is
+        the origin, `vector`.
 
     Returns
     -------
@@ -36,7 +37,7 @@ def add_share(
         The array that was given.
     """
     if is_compiled_for(base, vector, origin, out):
-        cpu.add_share(base, vector, origin, weight, out)
+        _compiled(base, vector, origin, weight, out)
         return out
     between = np.empty(min(_BLOCK, len(out)), out.dtype)
     # What is infinite is found, and told, where it is trained.
@@ -48,3 +49,26 @@ def add_share(
             np.multiply(change, weight, out=change)
             np.add(base[block], change, out=out[block])
     return out
+
+
+def _compiled(
+    base: FloatArray,
+    vector: FloatArray,
+    origin: FloatArray,
+    weight: np.floating,
+    out: FloatArray,
+) -> None:
+    is_from_base = _are_one(base, origin)
+    if _are_one(out, vector) and is_from_base:
+        cpu.draw_towards(origin, vector, weight)
+    elif not _are_one(out, base):
+        cpu.add_share(base, vector, origin, weight, out)
+    elif is_from_base:
+        cpu.move_towards(origin, vector, weight)
+    else:
+        cpu.add_share_to(base, vector, origin, weight)
+
+
+def _are_one(one: FloatArray, other: FloatArray) -> bool:
+    """Return whether arrays of one shape have the same elements."""
+    return one is other or one.ctypes.data == other.ctypes.data

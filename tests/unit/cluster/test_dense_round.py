@@ -5,8 +5,9 @@ import pytest
 
 from daskdl.cluster.masters import dense_sum
 from daskdl.cluster.masters.combining import plain_sum, weighted_mean
-from daskdl.cluster.masters.dense_sum import cut_chunks
-from tests.unit.cluster.rounds_between import Party, vectors_of
+from daskdl.cluster.masters.dense_round import DenseRound
+from daskdl.cluster.masters.dense_sum import Contribution, cut_chunks
+from tests.unit.cluster.rounds_between import Party, as_it_travels, vectors_of
 
 SIZES = (700, 0, 305)
 
@@ -59,6 +60,44 @@ def test_all_members_take_the_bits_of_the_plain_average(way, seed, n):
         expected = plain_average(range(n), number, SIZES, list(range(1, n + 1)))
         for vector, mean in zip(total.vectors, expected, strict=True):
             np.testing.assert_array_equal(vector, mean)
+
+
+def started(rank, n, vectors):
+    one = DenseRound(
+        (0, 0),
+        rank,
+        range(n),
+        Contribution(examples=rank + 1),
+        vectors,
+        weighted_mean,
+        overwrites=True,
+    )
+    return one, as_it_travels(one.upcoming[0])
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_two_members_vectors_become_the_mean_once_they_were_sent(rank):
+    own = vectors_of(rank, 0, SIZES)
+    mine, _ = started(rank, 2, own)
+    _, message = started(1 - rank, 2, vectors_of(1 - rank, 0, SIZES))
+    mine.next_message()
+    mine.receive(1 - rank, message)
+    assert all(a is b for a, b in zip(mine.total.vectors, own, strict=True))
+    expected = plain_average(range(2), 0, SIZES, [1, 2])
+    np.testing.assert_array_equal(np.concatenate(own), np.concatenate(expected))
+
+
+@pytest.mark.parametrize(("n", "is_sent"), [(2, False), (3, True)])
+def test_what_others_still_need_is_not_overwritten(n, is_sent):
+    own = vectors_of(0, 0, SIZES)
+    mine, _ = started(0, n, own)
+    if is_sent:
+        mine.next_message()
+    for rank in range(1, n):
+        mine.receive(rank, started(rank, n, vectors_of(rank, 0, SIZES))[1])
+    assert mine.total is not None or n == 3
+    expected = np.concatenate(vectors_of(0, 0, SIZES))
+    np.testing.assert_array_equal(np.concatenate(own), expected)
 
 
 @pytest.mark.parametrize("n", [3, 4, 8])

@@ -19,10 +19,23 @@ def test_both_forms_round_alike(dtype, n, rng):
         np.testing.assert_array_equal(out, expected)
 
 
-def test_the_base_may_be_written():
-    base = np.ones(40_000)
-    add_share(base, np.full(40_000, 3.0), np.zeros(40_000), np.float64(0.5), out=base)
-    np.testing.assert_array_equal(base, np.full(40_000, 2.5))
+@pytest.mark.parametrize(
+    "call", [add_share, lambda *a, **k: by_numpy(add_share, *a, **k)]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("is_from_base", "written"), [(False, "base"), (True, "base"), (True, "vector")]
+)
+def test_what_is_read_may_be_written(dtype, is_from_base, written, call, rng):
+    base, vector, origin = rng.standard_normal((3, 40_000)).astype(dtype)
+    if is_from_base:
+        origin = base
+    weight = base.dtype.type(0.3)
+    expected = base + (vector - origin) * weight
+    # Another view of the same elements, as of what was cut.
+    out = (base if written == "base" else vector)[:]
+    assert call(base, vector, origin, weight, out=out) is out
+    np.testing.assert_array_equal(base if written == "base" else vector, expected)
 
 
 @pytest.mark.filterwarnings("error")
