@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
-from daskdl.data.files import make_folder
+from daskdl.data.files import is_local, make_folder
 from daskdl.data.filesystems import filesystem
 from daskdl.data.retries import BROKEN
 from daskdl.data.store import info_of, remove
@@ -56,6 +56,7 @@ class SearchDirectory:
         self._options: Mapping[str, Any] = {}
         self._data: DataFingerprint | None = None
         self._turn = threading.Lock()  # of trials that begin at one time
+        self._was_there = True
 
     def begin(self, options: Mapping[str, Any], *, resume: bool) -> None:
         """Take the directory for a search, or go on with the one that is there.
@@ -92,6 +93,8 @@ class SearchDirectory:
                 "with it by fit(..., resume=True), or give another directory."
             )
         else:
+            fs, path = filesystem(self.url)
+            self._was_there = not is_local(self.url) or info_of(fs, path) is not None
             make_folder(self.url)
             self._write()
 
@@ -114,12 +117,18 @@ class SearchDirectory:
             self._data = DataFingerprint(**data)
 
     def give_up(self, trials: Sequence[Trial]) -> None:
-        """Let go of the directory, unless one of `trials` left something in it."""
+        """Let go of the directory, unless one of `trials` left something in it.
+
+        On this machine it goes where it came, if it is empty.
+        """
         with suppress(*BROKEN):
             if any(map(self._has_begun, trials)):
                 return
             fs, path = filesystem(self._file)
             remove(fs, path)
+            if not self._was_there:
+                fs, path = filesystem(self.url)
+                fs.rmdir(path)
 
     def _has_begun(self, trial: Trial) -> bool:
         fs, path = filesystem(f"{self.folder(trial)}/trial.json")

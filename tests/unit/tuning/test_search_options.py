@@ -157,6 +157,20 @@ def test_a_directory_in_which_a_trial_left_something_is_not_given_up():
     directory()
 
 
+@pytest.mark.parametrize("was_there", [False, True])
+def test_a_directory_that_is_given_up_goes_if_it_came_for_the_search(
+    tmp_path, was_there
+):
+    place = tmp_path / "search"
+    if was_there:
+        place.mkdir()
+    opened = SearchDirectory("Search", place)
+    opened.begin({}, resume=False)
+    opened.give_up([tuning.Trial(1, {"a": 1})])
+    assert list(tmp_path.iterdir()) == ([place] if was_there else [])
+    assert not was_there or not any(place.iterdir())
+
+
 def test_nothing_is_there_to_go_on_with():
     with pytest.raises(SourceNotFoundError, match="must have a search to go on with"):
         directory(resume=True)
