@@ -38,11 +38,11 @@ def bus_cluster(n_workers: int = 2, **options: Any) -> Callable[[Any], Any]:
 
 async def nothing_left(scheduler: Any, buses: list[Any]) -> None:
     """Wait until no topic, no member and no task of the bus is left."""
-    await async_poll_for(lambda: not any(bus._open for bus in buses), timeout=5)
+    await async_poll_for(lambda: not any(bus._open for bus in buses), timeout=20)
     if PLUGIN_NAME in scheduler.plugins:
         registry = scheduler.plugins[PLUGIN_NAME]._registry
-        await async_poll_for(lambda: not registry.workers(), timeout=5)
-    await async_poll_for(lambda: not bus_tasks(), timeout=5)
+        await async_poll_for(lambda: not registry.workers(), timeout=20)
+    await async_poll_for(lambda: not bus_tasks(), timeout=20)
 
 
 def bus_tasks() -> list[asyncio.Task]:

@@ -315,7 +315,7 @@ async def test_a_member_that_was_stopped_asks_whether_it_still_counts(
     await take(a, Left)
     b.check_open()
     with mock.patch.object(peers, "STOPPED_S", 0.0):
-        await async_poll_for(lambda: b._state.is_closed, timeout=10)
+        await async_poll_for(lambda: b._state.is_closed, timeout=20)
     a.check_open()
     await close_topics(a, b)
 
@@ -328,7 +328,7 @@ async def test_a_member_that_was_stopped_asks_where_all_have_left(
     # What a scheduler without the bus answers to all of its operations.
     scheduler.handlers.pop(VIEW_OP)
     with mock.patch.object(peers, "STOPPED_S", 0.0):
-        await async_poll_for(lambda: b._state.is_closed, timeout=10)
+        await async_poll_for(lambda: b._state.is_closed, timeout=20)
     await close_topics(b)
 
 

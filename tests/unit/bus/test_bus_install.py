@@ -97,7 +97,7 @@ async def test_no_code_is_sent_to_a_newcomer_with_another_python(
     plugin = scheduler.plugins[PLUGIN_NAME]
     plugin._ask = MethodType(ask, plugin)
     async with Worker(scheduler.address) as late:
-        await async_poll_for(lambda: plugin.newcomers, timeout=5)
+        await async_poll_for(lambda: plugin.newcomers, timeout=20)
         assert plugin.newcomers[late.address].startswith("Python 3.9.18, here 3.1")
     del plugin._ask
 
@@ -115,7 +115,7 @@ async def test_a_newcomer_whose_connection_breaks_is_asked_again(
     real = plugin._ask
     plugin._ask = MethodType(break_once, plugin)
     async with Worker(scheduler.address) as late:
-        await async_poll_for(lambda: plugin.newcomers, timeout=5)
+        await async_poll_for(lambda: plugin.newcomers, timeout=20)
         assert plugin.newcomers[late.address] is None
 
 
@@ -133,8 +133,8 @@ async def test_a_newcomer_that_is_killed_at_once_is_not_called_unable(
     plugin._ask = MethodType(broken, plugin)
     with captured_logger(scheduler_plugin.logger) as log:
         async with Worker(scheduler.address) as late:
-            await async_poll_for(lambda: asked, timeout=5)
-        await async_poll_for(lambda: not plugin._tasks, timeout=5)
+            await async_poll_for(lambda: asked, timeout=20)
+        await async_poll_for(lambda: not plugin._tasks, timeout=20)
     assert log.getvalue() == ""
     assert late.address not in plugin.newcomers
     del plugin._ask
@@ -167,7 +167,7 @@ async def test_a_plugin_that_cannot_start_is_named(client, scheduler, worker):
 async def test_workers_to_come_have_the_bus(client, scheduler, worker):
     await install(client)
     async with Worker(scheduler.address) as late:
-        await async_poll_for(lambda: PLUGIN_NAME in late.plugins, timeout=5)
+        await async_poll_for(lambda: PLUGIN_NAME in late.plugins, timeout=20)
 
 
 @gen_cluster(client=True, nthreads=[("", 1)] * 2)
@@ -190,10 +190,10 @@ async def test_it_goes_with_the_client_that_needed_it(client, scheduler, worker)
     async with Client(scheduler.address, asynchronous=True) as another:
         await install(another)
         await install(client)
-    await async_poll_for(lambda: another.id not in scheduler.clients, timeout=5)
+    await async_poll_for(lambda: another.id not in scheduler.clients, timeout=20)
     assert ours_on(scheduler, worker) == {PLUGIN_NAME}
     scheduler.remove_client(client.id)
-    await async_poll_for(lambda: not ours_on(scheduler, worker), timeout=5)
+    await async_poll_for(lambda: not ours_on(scheduler, worker), timeout=20)
 
 
 @gen_cluster(client=True, nthreads=[("", 1)])
@@ -225,7 +225,7 @@ async def test_what_is_reported_to_a_busy_scheduler_comes_late(
 
     bus._control.report = busy
     assert await in_thread(bus.report, "told", {"what": "returned"})
-    await async_poll_for(lambda: scheduler.get_events("told"), timeout=5)
+    await async_poll_for(lambda: scheduler.get_events("told"), timeout=20)
 
 
 @bus_cluster()
@@ -266,7 +266,7 @@ async def test_a_worker_without_daskdl_joins_and_is_named(client, scheduler, wor
     plugin._pickled["unknown"] = b"cnowhere\nUnknown\n."
     with captured_logger(scheduler_plugin.logger) as log:
         async with Worker(scheduler.address) as late:
-            await async_poll_for(lambda: "left out" in log.getvalue(), timeout=5)
+            await async_poll_for(lambda: "left out" in log.getvalue(), timeout=20)
             assert late.address in scheduler.workers
     assert late.address in log.getvalue()
     assert not [name for name in scheduler.worker_plugins if "daskdl" in name]

@@ -352,7 +352,7 @@ async def test_task_on_a_worker_that_has_just_come_waits_for_its_bus(
     client, scheduler, worker
 ):
     task = client.submit(lambda: type(get_bus()).__name__, pure=False)
-    await async_poll_for(lambda: worker.state.executing, timeout=5)
+    await async_poll_for(lambda: worker.state.executing, timeout=20)
     await install(client)
     assert await task == "BusWorkerPlugin"
 

@@ -28,7 +28,7 @@ def waits():
 @gen_cluster(client=True, nthreads=[("", 1)] * 2)
 async def test_what_one_makes_is_only_there(client, scheduler, a, b):
     made = client.submit(waits, workers=[b.address])
-    await async_poll_for(lambda: b.state.executing, timeout=10)
+    await async_poll_for(lambda: b.state.executing, timeout=20)
     assert only_on([made.key], b.address, scheduler)
     assert not only_on([made.key], a.address, scheduler)
     GO.set()
@@ -41,7 +41,7 @@ async def test_what_others_have_too_is_not(client, scheduler, a, b):
     made = client.submit(int, 1, workers=[b.address])
     await client.submit(str, made, workers=[a.address])
     await async_poll_for(
-        lambda: len(scheduler.tasks[made.key].who_has) == 2, timeout=10
+        lambda: len(scheduler.tasks[made.key].who_has) == 2, timeout=20
     )
     assert not only_on([made.key], b.address, scheduler)
 

@@ -247,7 +247,7 @@ def test_a_worker_that_goes_is_told(monkeypatch, looks_every_s):
     async def check(client, scheduler, a, b):
         task, changes = partial(waiting, seconds=20), WorkerChanges()
         running = asyncio.ensure_future(results_of(client, task, range(4), changes))
-        await async_poll_for(lambda: b.state.executing, timeout=5)
+        await async_poll_for(lambda: b.state.executing, timeout=20)
         await scheduler.remove_worker(b.address, stimulus_id="test")
         GO.set()
         results, _ = await running
@@ -361,7 +361,7 @@ def run_cancelled(monkeypatch, times):
         results[:] = await asyncio.to_thread(
             run_tasks, from_thread, "digits", 3, submit
         )
-        await async_poll_for(lambda: not scheduler.tasks, timeout=5)
+        await async_poll_for(lambda: not scheduler.tasks, timeout=20)
 
     gc.disable()
     try:
@@ -383,7 +383,7 @@ async def test_what_was_submitted_amid_a_restart_is_not_left(client, scheduler, 
 
     results = await asyncio.to_thread(run_tasks, from_thread, "digits", 3, submit)
     assert results == [0, 1, 2]
-    await async_poll_for(lambda: not scheduler.tasks, timeout=5)
+    await async_poll_for(lambda: not scheduler.tasks, timeout=20)
 
 
 @pytest.mark.usefixtures("told_by_the_test")
