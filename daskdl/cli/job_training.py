@@ -198,6 +198,13 @@ class Training(Conf):
             "too."
         ),
     ] = None
+    own_updater: Annotated[
+        bool | None,
+        Field(
+            description="averaging, block_momentum, diloco, without save_updater: each "
+            "worker goes on with an updater state of its own."
+        ),
+    ] = None
     overlap: Annotated[
         bool | None,
         Field(

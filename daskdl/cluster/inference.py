@@ -27,7 +27,7 @@ from daskdl.data.sinks import Sink
 from daskdl.data.sources.memory_rows import cut_source
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.returned import OutputColumn
-from daskdl.errors import DataError
+from daskdl.errors import DataError, ShapeError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Batch
 from daskdl.nn.conf.input_type import Recurrent
@@ -305,7 +305,7 @@ def _predict(
             parts.append(cut_to_steps(found, batch, formats) if is_cut else found)
     # A file without rows still tells Spark the columns.
     each = zip(*(parts or [_no_outputs(network, partition)]), strict=True)
-    outputs = tuple(map(np.concatenate, each))
+    outputs = tuple(_joined(partition.name, found) for found in each)
     joined = merge_keys(partition.name, keys)
     are_valid = np.concatenate(valid)
     is_valid = None if are_valid.all() else are_valid
@@ -321,6 +321,18 @@ def _predict(
     n_outs = _n_outs(network)
     columns = prediction_columns(beside, outputs, class_axes(network), is_valid, n_outs)
     return replace(predicted, path=sink.write_part(index, columns))
+
+
+def _joined(name: str, found: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return what minibatches gave as one array of shape (examples, ...)."""
+    shapes = sorted({one.shape[1:] for one in found})
+    if len(shapes) > 1:
+        raise ShapeError(
+            f"{name}: predictions of one part must have one shape, got "
+            f"{' and '.join(map(str, shapes[:2]))}. Give series of several lengths in "
+            "parts of one length each, or with align, or padded, with masks."
+        )
+    return np.concatenate(found)
 
 
 def _n_outs(network: Network[Any]) -> list[int | None]:

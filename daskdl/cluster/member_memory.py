@@ -119,7 +119,7 @@ def _exchanged(master: TrainingMaster, params: int, state: int, members: int) ->
         # What the gradients of all come to.
         return params * are_several
     brought = params + (state if master.save_updater and not master.overlap else 0)
-    kept = 0 if master.save_updater else state
+    kept = state if master.resets_updater else 0
     if isinstance(master, BlockMomentumTrainingMaster):
         kept += params  # where the last round ended
     # The mean; with `overlap` what was brought is a copy.

@@ -211,7 +211,9 @@ def _stacked(keys: NDArray[Any], examples: Sequence[Any]) -> NDArray[Any]:
         if array.shape != arrays[0].shape:
             raise ShapeError(
                 f"feed_forward_with_key: the features of {key!r} must have the shape "
-                f"{arrays[0].shape} of those of {keys[0]!r}, got {array.shape}."
+                f"{arrays[0].shape} of those of {keys[0]!r}, got {array.shape}. Give "
+                "series of several lengths in a call for each length, or padded, with "
+                "masks."
             )
     return np.stack(arrays)
 

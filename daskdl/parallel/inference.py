@@ -166,6 +166,8 @@ class ParallelInference:
         network : MultiLayerNetwork or ComputationGraph
             Not copied.
         """
+        if self._is_closed:
+            raise closed(type(self).__name__)
         self._network = _checked(f"{type(self).__name__}.update_model", network)
 
     def close(self) -> None:

@@ -82,7 +82,7 @@ class ParallelWrapper:
         given.
     average_updaters : bool, optional
         With 'averaging': whether the updater state is averaged, too; it is if not
-        given.
+        given. Else each worker has its own.
     threshold_algorithm : ThresholdAlgorithm, optional
         With 'shared_gradients': chooses the threshold of each message.
     residual_post_processor : ResidualPostProcessor, optional
@@ -249,4 +249,5 @@ def _master(
     made = {"averaging_frequency": 1, **made}
     if "average_updaters" in made:
         made["save_updater"] = made.pop("average_updaters")
+        made["own_updater"] = not made["save_updater"]
     return ParameterAveragingTrainingMaster(**made)

@@ -33,7 +33,7 @@ class ParameterAveragingExchange(RoundsExchange):
     ) -> None:
         super().__init__(rank, topic, mailbox, master)
         self._master = master
-        self._first_state = None if master.save_updater else updater_state.copy()
+        self._first_state = updater_state.copy() if master.resets_updater else None
         self._since_round = 0
         self._examples = 0
         self._phase_examples = 0

@@ -321,7 +321,11 @@ class ParameterAveragingTrainingMaster(TrainingMaster):
         Minibatches a worker trains between two averagings.
     save_updater : bool
         Whether the updater state is averaged as well. Without it each round starts
-        from the state that the fit started with.
+        from the state that the fit started with, as in DL4J on Spark.
+    own_updater : bool
+        Without `save_updater`: whether each worker goes on with a state of its own from
+        round to round, as in DL4J's ParallelWrapper. The network that comes back has
+        that of one of them.
     overlap : bool
         Whether workers train on while a mean is on its way; they go on from it when it
         arrives, with what they have trained since on top of it. They wait only where
@@ -340,13 +344,23 @@ class ParameterAveragingTrainingMaster(TrainingMaster):
 
     averaging_frequency: int = 5
     save_updater: bool = True
+    own_updater: bool = False
     overlap: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count(
-            type(self).__name__, "averaging_frequency", self.averaging_frequency
-        )
+        who = type(self).__name__
+        check_count(who, "averaging_frequency", self.averaging_frequency)
+        if self.own_updater and self.save_updater:
+            raise OptionError(
+                f"{who}: own_updater must go with save_updater=False, got both. An "
+                "averaged state is nobody's own."
+            )
+
+    @property
+    def resets_updater(self) -> bool:
+        """Whether each round starts from the updater state of the fit's start."""
+        return not (self.save_updater or self.own_updater)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -413,8 +427,8 @@ class DiLoCoTrainingMaster(BlockMomentumTrainingMaster):
     ----------
     Douillard et al., "DiLoCo: Distributed low-communication training of language
     models", 2023. Where we differ: their outer momentum is 0.9 and their outer rate
-    0.7; the updater state is averaged as well, or with `save_updater` false begins each
-    round as the fit did, where each of their workers keeps its own.
+    0.7; the updater state is averaged as well, where each of their workers keeps its
+    own, as with ``save_updater=False, own_updater=True``.
     """
 
     averaging_frequency: int = 500

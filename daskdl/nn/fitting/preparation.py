@@ -396,8 +396,8 @@ def _check_batch_size(source: Source, batch_size: int | None) -> None:
         check_count("fit", "batch_size", batch_size)
     elif not source.minibatches:
         raise OptionError(
-            f"fit: batch_size must be given for {source.name}, got None. Only DataSets "
-            "and minibatch files bring their own."
+            f"fit: batch_size must be given for {source.name}, got None. Only lists "
+            "of DataSets and minibatch files bring their own."
         )
 
 

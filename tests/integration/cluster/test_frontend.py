@@ -1,5 +1,6 @@
 """Evaluation, several evaluations at once, scores and keyed predictions."""
 
+import dask.bag as db
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -7,6 +8,13 @@ import pytest
 import xarray as xr
 from distributed import get_task_stream
 
+from daskdl import (
+    LSTM,
+    MultiLayerConfiguration,
+    MultiLayerNetwork,
+    Recurrent,
+    RnnOutput,
+)
 from daskdl.cluster import frontend_pretraining
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.data.dataset import DataSet
@@ -173,3 +181,15 @@ def test_scores_of_examples_without_keys_are_an_array(front, blobs):
     expected = front.network.score_examples(blobs(300))
     found = front.score_examples(list(blobs(300).batches(70)))
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_series_of_several_lengths_are_refused_in_words(client):
+    """Whether the workers have them or we do."""
+    conf = MultiLayerConfiguration(
+        input=Recurrent(size=3), layers=[LSTM(n_out=4), RnnOutput(n_out=2)]
+    )
+    front = DaskMultiLayer(client, MultiLayerNetwork(conf))
+    series = [(n, np.ones((3, 1 + n % 2), np.float32)) for n in range(4)]
+    for given in (series, db.from_sequence(series, npartitions=2)):
+        with pytest.raises(ShapeError, match="Give series of several lengths in"):
+            front.feed_forward_with_key(given)

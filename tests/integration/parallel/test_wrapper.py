@@ -7,10 +7,12 @@ import psutil
 import pytest
 
 from daskdl import (
+    DataSet,
     Dense,
     FeedForward,
     MultiLayerConfiguration,
     MultiLayerNetwork,
+    Nesterovs,
     Output,
     ParallelWrapper,
     SharedTrainingMaster,
@@ -53,6 +55,25 @@ def test_averaging_every_minibatch_is_one_process_with_larger_ones(data):
         trained = wrapper.fit(data, batch_size=8, epochs=2)
     assert trained is wrapper.network
     np.testing.assert_allclose(trained.params, alone.params, rtol=1e-9, atol=1e-12)
+
+
+def test_workers_may_have_updaters_of_their_own(data):
+    """As in DL4J: where these are not averaged they are not forgotten, either."""
+    how = {"updater": Nesterovs(0.1, momentum=0.9)}
+    batches = list(DataSet(*data).batches(12))
+    ones = network(**how), network(**how)
+    for both in zip(batches[::2], batches[1::2], strict=True):
+        for one, batch in zip(ones, both, strict=True):
+            one.fit([batch])
+        mean = (ones[0].params + ones[1].params) / 2
+        for one in ones:
+            one.params[...] = mean
+    with ParallelWrapper(network(**how), workers=2, average_updaters=False) as wrapper:
+        trained = wrapper.fit(batches)
+    np.testing.assert_allclose(trained.params, mean, rtol=1e-9, atol=1e-12)
+    states = [one.updater_state for one in ones]
+    assert any(np.allclose(trained.updater_state, state) for state in states)
+    assert np.abs(states[0] - states[1]).max() > 0.01
 
 
 def test_one_worker_is_one_process_and_others_come_after_the_close(data):

@@ -256,14 +256,17 @@ def test_a_stopped_session_ends_the_wait():
         train(exchange, network, 1.0)
 
 
-def test_without_save_updater_each_round_starts_from_the_first_state():
+@pytest.mark.parametrize(("own_updater", "left"), [(False, 7.0), (True, 1.0)])
+def test_without_save_updater_each_round_starts_from_the_first_state(own_updater, left):
+    """Or from a worker's own."""
     network = Network()
     network.updater_state = np.full(2, 7.0, np.float32)
-    exchange = averaging(ScriptedTopic(peers=()), network, save_updater=False)
+    options = {"save_updater": False, "own_updater": own_updater}
+    exchange = averaging(ScriptedTopic(peers=()), network, **options)
     network.updater_state[...] = 1.0
     exchange.begin(network, frozenset({0}), work(1))
     train(exchange, network, 1.0)
-    np.testing.assert_array_equal(network.updater_state, 7.0)
+    np.testing.assert_array_equal(network.updater_state, left)
 
 
 def sharing(topic, network, **options):

@@ -54,6 +54,11 @@ def test_what_is_no_bool_is_refused(master, option):
         master(**{option: "no"})
 
 
+def test_an_averaged_updater_is_nobodys_own():
+    with pytest.raises(OptionError, match="own_updater must go with save_updater=Fal"):
+        ParameterAveragingTrainingMaster(own_updater=True)
+
+
 @pytest.mark.parametrize("option", ["threshold_algorithm", "residual_post_processor"])
 def test_what_is_no_object_of_the_encoding_is_refused(option):
     with pytest.raises(OptionError, match=f"{option} must be a .*, got str"):

@@ -273,8 +273,12 @@ def test_who_comes_behind_the_close_is_refused(mode):
     inference.output(np.zeros((1, 4)))
     inference.close()
     inference.close()
-    with pytest.raises(OptionError, match="must be open to answer, but it was closed"):
-        inference.output(np.zeros((1, 4)))
+    for late in (
+        lambda: inference.output(np.zeros((1, 4))),
+        lambda: inference.update_model(mlp()),
+    ):
+        with pytest.raises(OptionError, match="must be open to answer, but it was clo"):
+            late()
 
 
 def test_who_waits_for_room_at_the_close_is_answered(gate):

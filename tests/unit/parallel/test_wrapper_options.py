@@ -19,7 +19,10 @@ MASTERS = [
     (
         {"averaging_frequency": 3, "average_updaters": False, "prefetch_buffer": 16},
         ParameterAveragingTrainingMaster(
-            averaging_frequency=3, save_updater=False, worker_prefetch_num_batches=16
+            averaging_frequency=3,
+            save_updater=False,
+            own_updater=True,
+            worker_prefetch_num_batches=16,
         ),
     ),
     ({"training_mode": "SHARED_GRADIENTS"}, SharedTrainingMaster()),
