@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from multiprocessing import current_process, resource_tracker
 from typing import Any
 
 import dask
@@ -41,12 +41,18 @@ from daskdl.cluster.started_workers import (
 )
 from daskdl.cluster.versions import check_versions
 from daskdl.errors import (
+    ClusterError,
     OptionError,
     SchedulerUnreachableError,
 )
 
 __all__ = ["ClusterOptions", "connect"]
 
+# Workers import the main module.
+_GUARD = (
+    "a program that starts workers must be a file, and do so below "
+    "`if __name__ == '__main__':`"
+)
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
 # What each process looks up for pages of the dashboard, and lest memory runs out, and
 # how often: some per cent of a core that workers share. By default its threads a
@@ -221,6 +227,10 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
 @contextlib.contextmanager
 def _local(options: ClusterOptions) -> Iterator[Client]:
     options.check_here()
+    if getattr(current_process(), "_inheriting", False):
+        raise ClusterError(
+            f"Cluster: {_GUARD}. This process is a worker that imports it."
+        )
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(started_worker_config()))
         if not options.dashboard:
@@ -230,7 +240,14 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
         wanted = dask.config.get(_PRE_SPAWN)
         variables = [name for name, value in wanted.items() if value is not None]
         with _interrupts_held_back(), ready_processes_first(variables):
-            cluster = stack.enter_context(_started(options))
+            try:
+                cluster = stack.enter_context(_started(options))
+            except RuntimeError as error:
+                # Dask's own is a hundred lines for each worker, of all its layers.
+                raise ClusterError(
+                    f"Cluster: workers of this machine must start, got: {error} What "
+                    f"they printed stands before this. First of all, {_GUARD}."
+                ) from None
         yield stack.enter_context(Client(cluster, set_as_default=False))
 
 

@@ -1,5 +1,7 @@
 """A network that processes of this machine train."""
 
+import subprocess
+import sys
 from multiprocessing import resource_tracker
 
 import numpy as np
@@ -118,3 +120,24 @@ def test_hooks_of_its_master_run_in_its_processes(data, tmp_path):
     with ParallelWrapper(network(), workers=2, training_mode=master) as wrapper:
         wrapper.fit(data, batch_size=16)
     assert (tmp_path / "seen").read_text("utf-8").split() == ["16"] * 6
+
+
+def test_a_program_without_a_guard_hears_of_it(tmp_path):
+    """At its end, behind what its workers print."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\n"
+        "import daskdl as dl\n"
+        "conf = dl.MultiLayerConfiguration(\n"
+        "    input=dl.FeedForward(2), layers=[dl.Output(2)]\n"
+        ")\n"
+        "wrapper = dl.ParallelWrapper(dl.MultiLayerNetwork(conf), workers=1)\n"
+        "wrapper.fit((np.zeros((4, 2)), np.zeros(4, int)), batch_size=2)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith("daskdl.errors.ClusterError: Cluster: workers of this mach")
+    assert last.endswith("do so below `if __name__ == '__main__':`.")
