@@ -122,6 +122,8 @@ def test_hooks_of_its_master_run_in_its_processes(data, tmp_path):
     assert (tmp_path / "seen").read_text("utf-8").split() == ["16"] * 6
 
 
+# Dask 2024.8 starts such a worker again and again; there it is the worker that tells.
+@pytest.mark.slow
 def test_a_program_without_a_guard_hears_of_it(tmp_path):
     """At its end, behind what its workers print."""
     program = tmp_path / "program.py"
