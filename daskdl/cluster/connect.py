@@ -42,6 +42,7 @@ from daskdl.cluster.started_workers import (
 from daskdl.cluster.versions import check_versions
 from daskdl.errors import (
     ClusterError,
+    DaskdlError,
     OptionError,
     SchedulerUnreachableError,
 )
@@ -242,6 +243,8 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
         with _interrupts_held_back(), ready_processes_first(variables):
             try:
                 cluster = stack.enter_context(_started(options))
+            except DaskdlError:
+                raise
             except RuntimeError as error:
                 # Dask's own is a hundred lines for each worker, of all its layers.
                 raise ClusterError(
