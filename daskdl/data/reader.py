@@ -40,6 +40,7 @@ class MinibatchReader:
         self._partitions = partitions
         self.cache_bytes = cache_bytes
         self._loaded: OrderedDict[int, DataSet | MultiDataSet] = OrderedDict()
+        self._held = 0  # bytes of all that are loaded
         self._largest = 0
         self._streams = BlockStreams()
         # What is still to be read of each partition, which of it are pieces of
@@ -71,6 +72,7 @@ class MinibatchReader:
     def forget(self) -> None:
         """Let go of all partitions that were loaded; they are loaded anew if needed."""
         self._loaded.clear()
+        self._held = 0
         self._kept.clear()
 
     @property
@@ -91,8 +93,10 @@ class MinibatchReader:
 
     def keep(self, number: int, examples: DataSet | MultiDataSet) -> None:
         """Take a partition that somebody else loaded, as if it was loaded here."""
+        before, nbytes = self._loaded.get(number), examples.nbytes
+        self._held += nbytes - (0 if before is None else before.nbytes)
         self._loaded[number] = examples
-        self._largest = max(self._largest, examples.nbytes)
+        self._largest = max(self._largest, nbytes)
         while self._held > self.cache_bytes and len(self._loaded) > 1:
             # Of spanning minibatches the rows alone are enough.
             self._let_go(min(self._loaded, key=self._is_needed_whole))
@@ -109,9 +113,8 @@ class MinibatchReader:
             self._loaded.move_to_end(number)
             return self._loaded[number]
         # Before it is loaded: memory may have no room for it and for what is done with.
-        done = [kept for kept in self._loaded if not self._is_needed_whole(kept)]
-        while done and self._awaited and self._held + self._largest > self.cache_bytes:
-            self._let_go(done.pop(0))
+        if self._awaited and self._lacks_room:
+            self._make_room()
         for before, examples in self._streams.load(self._partitions[number]):
             if not before or number - before in self._awaited:
                 self.keep(number - before, examples)
@@ -166,11 +169,17 @@ class MinibatchReader:
         return not self._spanning.issuperset(self._awaited.get(number, ()))
 
     @property
-    def _held(self) -> int:
-        return sum(kept.nbytes for kept in self._loaded.values())
+    def _lacks_room(self) -> bool:
+        return self._held + self._largest > self.cache_bytes
+
+    def _make_room(self) -> None:
+        done = [kept for kept in self._loaded if not self._is_needed_whole(kept)]
+        while done and self._lacks_room:
+            self._let_go(done.pop(0))
 
     def _let_go(self, number: int) -> None:
         examples = self._loaded.pop(number)
+        self._held -= examples.nbytes
         for piece in self._awaited.get(number, ()):
             if piece in self._spanning:
                 rows = examples.slice(piece.start, piece.stop)

@@ -146,15 +146,17 @@ class Scatter:
         """
         files: list[ScatteredFile] = []
         held: list[tuple[Examples, NDArray[np.int64]]] = []
+        held_bytes = 0
         for block in stored_partition(partition).load_blocks():
             if not block.num_examples:
                 continue
             _check_block(partition.name, block, start, self.plan)
             held.append((block, self.plan.buckets(start, block.num_examples)))
             start += block.num_examples
-            if sum(one.nbytes for one, _ in held) >= self.buffer_bytes:
+            held_bytes += block.nbytes
+            if held_bytes >= self.buffer_bytes:
                 files.append(self._file(partition, held, number, len(files)))
-                held = []
+                held, held_bytes = [], 0
         if held:
             files.append(self._file(partition, held, number, len(files)))
         return files

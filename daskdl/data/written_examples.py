@@ -43,11 +43,13 @@ def write_parts(sink: Sink, number: int, partition: Partition, key: str) -> list
     """
     paths: list[str] = []
     held: list[Examples] = []
+    held_bytes = 0
     for block in partition.load_blocks():
         held.append(block)
-        if sum(one.nbytes for one in held) >= _PART_BYTES:
+        held_bytes += block.nbytes
+        if held_bytes >= _PART_BYTES:
             paths.append(sink.write_part(number, _columns(partition, held, key)))
-            held = []
+            held, held_bytes = [], 0
     if held or not paths:
         paths.append(sink.write_part(number, _columns(partition, held, key)))
     return paths

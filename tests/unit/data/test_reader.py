@@ -70,6 +70,28 @@ def test_the_least_recently_used_partition_is_let_go():
     assert [len(part.loads) for part in parts] == [1, 2, 1]
 
 
+def test_a_partition_that_is_kept_anew_takes_the_room_of_one():
+    parts = partitions([10, 10])
+    reader = MinibatchReader(parts, cache_bytes=160)
+    reader.load(0)
+    for _ in range(3):
+        reader.keep(1, parts[1].examples)
+    reader.load(0)
+    assert len(parts[0].loads) == 1
+
+
+def test_what_a_load_costs_does_not_grow_with_what_is_kept(monkeypatch):
+    looks = []
+    nbytes = DataSet.nbytes.fget
+    monkeypatch.setattr(
+        DataSet, "nbytes", property(lambda self: looks.append(1) or nbytes(self))
+    )
+    reader = MinibatchReader(partitions([1] * 300))
+    for minibatch in plan_minibatches([1] * 300, 1):
+        reader.read(minibatch)
+    assert len(looks) <= 2 * 300
+
+
 def test_without_room_the_partition_read_last_is_still_kept():
     parts = partitions([10])
     reader = MinibatchReader(parts, cache_bytes=0)
