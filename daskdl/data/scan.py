@@ -188,9 +188,12 @@ def merge_facts(
             _merge_masks(merged.features_masks, one.features_masks),
             _merge_masks(merged.labels_masks, one.labels_masks),
             _merge_statistics("outputs", merged.label_statistics, one.label_statistics),
-            merged.blocks + one.blocks,
         )
-    return replace(merged, skipped=sum(one.skipped for one in facts))
+    return replace(
+        merged,
+        blocks=tuple(block for one in filled for block in one.blocks),
+        skipped=sum(one.skipped for one in facts),
+    )
 
 
 def _finite(name: str, examples: MultiDataSet) -> MultiDataSet:
@@ -215,6 +218,8 @@ def _merge_shapes(
     may_differ = align != "equal_length"
     first: Shapes = getattr(merged, group)
     second: Shapes = getattr(one, group)
+    if first == second:
+        return first
     fits = len(first) == len(second) and all(
         a == b or (may_differ and _differ_in_time(a, b, align))
         for a, b in zip(first, second, strict=True)
