@@ -41,6 +41,8 @@ class MinibatchReader:
         self.cache_bytes = cache_bytes
         self._loaded: OrderedDict[int, DataSet | MultiDataSet] = OrderedDict()
         self._held = 0  # bytes of all that are loaded
+        # Of those that nothing is awaited but rows of minibatches that need several.
+        self._done: OrderedDict[int, None] = OrderedDict()
         self._largest = 0
         self._streams = BlockStreams()
         # What is still to be read of each partition, which of it are pieces of
@@ -64,6 +66,8 @@ class MinibatchReader:
             if len(minibatch.pieces) > 1:
                 self._spanning.update(minibatch.pieces)
         self._kept = {one: kept[one] for one in self._spanning & kept.keys()}
+        done = (number for number in self._loaded if not self._is_needed_whole(number))
+        self._done = OrderedDict.fromkeys(done)
 
     def close(self) -> None:
         """Close what is open: nobody reads on."""
@@ -72,6 +76,7 @@ class MinibatchReader:
     def forget(self) -> None:
         """Let go of all partitions that were loaded; they are loaded anew if needed."""
         self._loaded.clear()
+        self._done.clear()
         self._held = 0
         self._kept.clear()
 
@@ -96,10 +101,12 @@ class MinibatchReader:
         before, nbytes = self._loaded.get(number), examples.nbytes
         self._held += nbytes - (0 if before is None else before.nbytes)
         self._loaded[number] = examples
+        self._loaded.move_to_end(number)
         self._largest = max(self._largest, nbytes)
+        self._note_done(number)
         while self._held > self.cache_bytes and len(self._loaded) > 1:
             # Of spanning minibatches the rows alone are enough.
-            self._let_go(min(self._loaded, key=self._is_needed_whole))
+            self._let_go(next(iter(self._done or self._loaded)))
 
     def load(self, number: int) -> DataSet | MultiDataSet:
         """Return all examples of a partition, by its number.
@@ -111,10 +118,11 @@ class MinibatchReader:
         """
         if number in self._loaded:
             self._loaded.move_to_end(number)
+            self._note_done(number)
             return self._loaded[number]
         # Before it is loaded: memory may have no room for it and for what is done with.
-        if self._awaited and self._lacks_room:
-            self._make_room()
+        while self._done and self._awaited and self._lacks_room:
+            self._let_go(next(iter(self._done)))
         for before, examples in self._streams.load(self._partitions[number]):
             if not before or number - before in self._awaited:
                 self.keep(number - before, examples)
@@ -153,6 +161,7 @@ class MinibatchReader:
     def _read_piece(self, piece: PartitionRows) -> DataSet | MultiDataSet:
         self._awaited.get(piece.partition, set()).discard(piece)
         if piece in self._kept:
+            self._note_done(piece.partition)
             return self._kept.pop(piece)
         examples = self.load(piece.partition)
         if piece.stop > examples.num_examples:
@@ -172,12 +181,14 @@ class MinibatchReader:
     def _lacks_room(self) -> bool:
         return self._held + self._largest > self.cache_bytes
 
-    def _make_room(self) -> None:
-        done = [kept for kept in self._loaded if not self._is_needed_whole(kept)]
-        while done and self._lacks_room:
-            self._let_go(done.pop(0))
+    def _note_done(self, number: int) -> None:
+        """Note whether a partition that was just used is done with."""
+        self._done.pop(number, None)
+        if number in self._loaded and not self._is_needed_whole(number):
+            self._done[number] = None
 
     def _let_go(self, number: int) -> None:
+        self._done.pop(number, None)
         examples = self._loaded.pop(number)
         self._held -= examples.nbytes
         for piece in self._awaited.get(number, ()):
