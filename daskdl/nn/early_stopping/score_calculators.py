@@ -4,7 +4,7 @@ A calculator makes one pass over its data where the network is trained: in this 
 or by the workers of the cluster, which count what is near them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -349,9 +349,10 @@ def calculator_of(who: str, given: Any, how: Mapping[str, Any]) -> ScoreCalculat
     Raises
     ------
     OptionError
-        If options of data come beside a calculator.
+        If options of data come beside a calculator, or a metric without data.
     """
     if not isinstance(given, ScoreCalculator):
+        _check_no_metric(who, given)
         return DataSetLossCalculator(given, **how)
     if how:
         raise OptionError(
@@ -359,6 +360,21 @@ def calculator_of(who: str, given: Any, how: Mapping[str, Any]) -> ScoreCalculat
             f"{type(given).__name__} and them."
         )
     return given
+
+
+def _check_no_metric(who: str, given: Any) -> None:
+    """Refuse what names a metric: it would be taken for a path."""
+    takes: dict[type[ScoreCalculator], Collection[str]] = {
+        ClassificationScoreCalculator: EvaluationBinary.METRICS,
+        RegressionScoreCalculator: RegressionEvaluation.METRICS,
+        ROCScoreCalculator: _ROC_METRICS,
+    }
+    for kind, metrics in takes.items():
+        if isinstance(given, str) and as_known(given, metrics) in metrics:
+            raise OptionError(
+                f"{who}: score_calculator must be a calculator with its data, or data, "
+                f"got {given!r}. Give {kind.__name__}({given!r}, data)."
+            )
 
 
 def known_metric(who: str, metric: Any, known: Iterable[str]) -> str:

@@ -115,6 +115,19 @@ def test_scores_are_reported_with_their_name(network, examples):
     assert set(epoch.values) == names
 
 
+@pytest.mark.parametrize(
+    ("metric", "calculator"),
+    [
+        ("accuracy", "ClassificationScoreCalculator"),
+        ("r2", "RegressionScoreCalculator"),
+        ("AUC", "ROCScoreCalculator"),
+    ],
+)
+def test_a_metric_without_data_is_no_path(metric, calculator):
+    with pytest.raises(OptionError, match=f"Give {calculator}\\('{metric}', data"):
+        dl.EarlyStopping(metric)
+
+
 def test_two_with_one_name_are_refused(network, examples):
     data = examples(25)
     both = [dl.EarlyStopping(data), dl.EarlyStopping(data)]
