@@ -247,12 +247,17 @@ class GradientSharingExchange(ClusterExchange):
         return self._peer.staleness
 
     def _begin(self, network: Trained, peers: frozenset[int]) -> None:
-        self._peer.begin(self._phase, peers)
+        self._peer.begin(self._phase, peers, are_near=self._are_on_one_host)
         self._rounds.begin(self._phase, peers)
         self._mesh = self._new_mesh()
         # All members make the same tree, whoever has heard of whom.
         for rank in self._members & self._gone:
             self._mesh.left(rank)
+
+    @property
+    def _are_on_one_host(self) -> bool:
+        hosts = {self._hosts.get(rank) for rank in self._members}
+        return len(hosts) == 1 and None not in hosts
 
     def _new_mesh(self) -> Mesh:
         """Return the mesh of this phase; at the finish nothing is shared."""

@@ -126,6 +126,7 @@ class GradientSharingPeer:
         self._is_last_phase = False
         self._waiting_for: set[int] = set()
         self._peers: set[int] = set()
+        self._are_near = False
         self._steps_s: dict[int, float] = {}  # of peers that said so
         self._position = 0  # of our last message
         self.positions: dict[int, int] = {}
@@ -222,10 +223,12 @@ class GradientSharingPeer:
         least = position - bound - (self._together - 1)
         return frozenset(r for r in self._waiting_for if self.positions[r] < least)
 
-    def begin(self, phase: int, peers: frozenset[int]) -> None:
-        """Start a phase with these peers."""
+    def begin(
+        self, phase: int, peers: frozenset[int], *, are_near: bool = False
+    ) -> None:
+        """Start a phase with these peers; messages to near ones go through memory."""
         self._phase = phase
-        self._peers = set(peers)
+        self._peers, self._are_near = set(peers), are_near
         self._waiting_for = set(peers)
         self.positions = dict.fromkeys(peers, 0)
         self._position = self._untold = 0
@@ -534,7 +537,7 @@ class GradientSharingPeer:
         if message is None:
             return None
         self._process_residual(iteration)
-        return pack(message)
+        return pack(message, is_near=self._are_near)
 
     def _measure(self, residual: FloatArray, threshold: float) -> None:
         self.measured = residual_statistics(residual, threshold)

@@ -27,9 +27,11 @@ class WatchedPeer:
         """What was not sent or may not have arrived, each of shape (n_params,)."""
         return [self._peer.residual, *self._kept, *self._ending]
 
-    def begin(self, phase: int, peers: frozenset[int]) -> None:
+    def begin(
+        self, phase: int, peers: frozenset[int], *, are_near: bool = False
+    ) -> None:
         residual = self._peer.residual.copy()
-        self._peer.begin(phase, peers)
+        self._peer.begin(phase, peers, are_near=are_near)
         self._keep_if_alone(residual)
 
     def left(self, rank: int) -> None:

@@ -19,6 +19,7 @@ from daskdl.cluster.orders import MemberGone, Stop
 from daskdl.cluster.workload import Workload
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import NoOpResidualPostProcessor
+from daskdl.encoding.wire import unpack
 from daskdl.errors import BusClosedError, DivergedError, StepTimeoutError
 from tests.unit.cluster.scripted_topic import (
     Network,
@@ -334,6 +335,35 @@ def test_a_sole_member_shares_nothing():
     update(exchange, network, 1.0)
     exchange.end(network)
     assert topic.published == []
+
+
+@pytest.mark.parametrize(
+    ("hosts", "is_coded"),
+    [
+        ({0: "here", 1: "here"}, False),
+        ({0: "here", 1: "there"}, True),
+        ({0: "here"}, True),
+        ({}, True),
+    ],
+)
+def test_messages_are_coded_unless_all_are_on_one_host(hosts, is_coded):
+    network, n = Network(1024), 1024
+    topic = ScriptedTopic()
+    exchange = sharing(
+        topic,
+        network,
+        threshold_algorithm=FixedThresholdAlgorithm(threshold=0.1),
+        warm_up=0,
+    )
+    exchange.begin(network, frozenset({0, 1}), work(2), hosts)
+    for _ in range(2):
+        # The first message is a bitmap.
+        network.subtract(np.where(np.arange(n) % 32, 0, 0.2))
+        exchange.updated(network)
+        exchange.iteration_done(network, 8)
+    n_entries = n // 32
+    assert (topic.published[-1]["data"].nbytes < 4 * n_entries) == is_coded
+    assert unpack(topic.published[-1]["data"], n).size == 4 + n_entries
 
 
 def test_several_updates_of_one_minibatch_count_as_one():
