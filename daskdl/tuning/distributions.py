@@ -8,9 +8,10 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from numpy.random import default_rng
 
 from daskdl.checks import check_between, check_positive, check_type, check_whole
 from daskdl.errors import OptionError
@@ -25,6 +26,9 @@ __all__ = [
     "draw_parameters",
     "in_words",
 ]
+
+RandomState: TypeAlias = np.random.Generator | int
+"""What draws, or a seed of that."""
 
 # What JSON gives back as it was.
 _PLAIN = (str, bool, int, float, type(None))
@@ -59,14 +63,15 @@ class Uniform:
     def __post_init__(self) -> None:
         _check_ends("Uniform", self.low, self.high)
 
-    def rvs(self, *, random_state: np.random.Generator) -> float:
+    def rvs(self, *, random_state: RandomState) -> float:
         """Return one value.
 
         Parameters
         ----------
-        random_state : numpy.random.Generator
+        random_state : numpy.random.Generator or int
         """
-        return float(random_state.uniform(float(self.low), float(self.high)))
+        generator = default_rng(random_state)
+        return float(generator.uniform(float(self.low), float(self.high)))
 
 
 @dataclass(frozen=True)
@@ -91,14 +96,15 @@ class LogUniform:
         check_positive("LogUniform", "low", self.low)
         _check_ends("LogUniform", self.low, self.high)
 
-    def rvs(self, *, random_state: np.random.Generator) -> float:
+    def rvs(self, *, random_state: RandomState) -> float:
         """Return one value.
 
         Parameters
         ----------
-        random_state : numpy.random.Generator
+        random_state : numpy.random.Generator or int
         """
-        drawn = random_state.uniform(math.log(self.low), math.log(self.high))
+        generator = default_rng(random_state)
+        drawn = generator.uniform(math.log(self.low), math.log(self.high))
         return float(math.exp(drawn))
 
 
@@ -124,14 +130,15 @@ class IntegerUniform:
             check_between("IntegerUniform", name, getattr(self, name), *_WHOLE)
         _check_ends("IntegerUniform", self.low, self.high)
 
-    def rvs(self, *, random_state: np.random.Generator) -> int:
+    def rvs(self, *, random_state: RandomState) -> int:
         """Return one value.
 
         Parameters
         ----------
-        random_state : numpy.random.Generator
+        random_state : numpy.random.Generator or int
         """
-        return int(random_state.integers(self.low, self.high, endpoint=True))
+        generator = default_rng(random_state)
+        return int(generator.integers(self.low, self.high, endpoint=True))
 
 
 @dataclass(frozen=True)
@@ -167,14 +174,15 @@ class Choice:
             if isinstance(value, float) and not math.isfinite(value):
                 raise OptionError(f"Choice: values must be finite, got {value!r}.")
 
-    def rvs(self, *, random_state: np.random.Generator) -> Any:
+    def rvs(self, *, random_state: RandomState) -> Any:
         """Return one value.
 
         Parameters
         ----------
-        random_state : numpy.random.Generator
+        random_state : numpy.random.Generator or int
         """
-        return self.values[int(random_state.integers(len(self.values)))]
+        generator = default_rng(random_state)
+        return self.values[int(generator.integers(len(self.values)))]
 
 
 def check_distributions(who: str, given: Any) -> dict[str, Distribution]:

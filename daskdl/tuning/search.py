@@ -255,10 +255,13 @@ class RandomSearch:
             )
         given = _given(f"{who}.fit", options, source_options)
         setup = TrialSetup(who, self._build, self._master, batch_size)
-        first, master = setup.first(self.trials)
+        told = self._directory.told_trial() if resume else None
+        trial, first, master = setup.first(
+            sorted(self.trials, key=lambda one: one.number != told)
+        )
         self._calculator.check(first)
         check_master(who, first, master)
-        self._begin(setup, first, shuffle, normalizer, resume=resume)
+        self._begin(setup, trial, first, shuffle, normalizer, resume=resume)
         how = {"shuffle": shuffle, "options": given, "resources": resources}
         shared = Shared(
             client=self._client,
@@ -290,6 +293,7 @@ class RandomSearch:
     def _begin(
         self,
         setup: TrialSetup,
+        trial: Trial,
         first: Network[Any],
         shuffle: bool,
         normalizer: NormalizerChoice,
@@ -313,7 +317,8 @@ class RandomSearch:
                 "shuffle": shuffle,
                 "normalizer": in_words_of(normalizer),
                 **setup.in_words(),
-                # Of the first trial: a function cannot be compared, what it makes can.
+                # Of one trial: a function cannot be compared, what it makes can.
+                "network_of_trial": trial.number,
                 "network": first.conf.to_dict(),
             },
             resume=resume,

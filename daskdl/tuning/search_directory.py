@@ -28,6 +28,7 @@ from daskdl.tuning.trial import Trial
 __all__ = ["OtherDataError", "SearchDirectory"]
 
 VERSION = 1
+_NETWORK_OF = "network_of_trial"
 
 
 class OtherDataError(OptionError):
@@ -57,6 +58,15 @@ class SearchDirectory:
         self._data: DataFingerprint | None = None
         self._turn = threading.Lock()  # of trials that begin at one time
         self._was_there = True
+
+    def told_trial(self) -> int | None:
+        """Return of which trial the network is that was written down, if any was."""
+        try:
+            options = self._kept().get("options") or {}
+        except SourceNotFoundError:
+            return None
+        number: int = options.get(_NETWORK_OF, 1)
+        return number
 
     def begin(self, options: Mapping[str, Any], *, resume: bool) -> None:
         """Take the directory for a search, or go on with the one that is there.
@@ -98,14 +108,24 @@ class SearchDirectory:
             make_folder(self.url)
             self._write()
 
-    def _go_on(self, options: Mapping[str, Any]) -> None:
+    def _kept(self) -> dict[str, Any]:
         kept = _read(self._file)
         if not isinstance(kept, dict) or kept.get("version", VERSION + 1) > VERSION:
             raise FormatError(
                 f"{self._file}: must be a search of version {VERSION} at most. A newer "
                 "file needs a newer daskdl."
             )
-        if difference := first_difference("options", kept.get("options"), options):
+        return kept
+
+    def _go_on(self, options: Mapping[str, Any]) -> None:
+        kept = self._kept()
+        begun, now = dict(kept.get("options") or {}), dict(options)
+        if begun.pop(_NETWORK_OF, 1) != now.pop(_NETWORK_OF, 1):
+            # The one that was written down cannot be built now, as others could not be
+            # then; such trials are tried again.
+            begun.pop("network", None)
+            now.pop("network")
+        if difference := first_difference("options", begun, now):
             where, was, came = difference
             raise OptionError(
                 f"{self._who}: resume must go on with the "

@@ -51,8 +51,10 @@ class TrialSetup:
         if batch_size is not None and not callable(batch_size):
             check_count(who, "batch_size", batch_size)
 
-    def first(self, trials: Sequence[Trial]) -> tuple[Network[Any], TrainingMaster]:
-        """Return network and master of the first trial that can be built.
+    def first(
+        self, trials: Sequence[Trial]
+    ) -> tuple[Trial, Network[Any], TrainingMaster]:
+        """Return the first trial that can be built, its network and its master.
 
         Raises
         ------
@@ -60,11 +62,11 @@ class TrialSetup:
             That of the first trial, if none can be.
         """
         errors: list[Exception] = []
-        found = (self._of_or_none(trial, errors) for trial in trials)
-        first = next((one for one in found if one is not None), None)
-        if first is None:
-            raise errors[0]
-        return first[:2]
+        for trial in trials:
+            if (built := self._of_or_none(trial, errors)) is not None:
+                network, master, _ = built
+                return trial, network, master
+        raise errors[0]
 
     def _of_or_none(
         self, trial: Trial, errors: list[Exception]

@@ -212,6 +212,29 @@ def test_a_trial_that_cannot_be_built_fails_alone(searching, data):
     assert failed == {4: ["no such network"], 24: []}
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_could_not_be_built_is_built_where_a_search_goes_on(
+    searching, data, is_first
+):
+    """Whether it is the trial whose network was written down, or all others."""
+    fails = set()
+
+    def sometimes(parameters):
+        if parameters["learning_rate"] in fails:
+            raise OSError("a disk that is away for a moment")
+        return build(parameters)
+
+    search = searching(build=sometimes, epochs=1, n_trials=3)
+    rates = [one.parameters["learning_rate"] for one in search.trials]
+    fails |= {rates[0]} if is_first else set(rates[1:])
+    search.fit(data[0], **HOW)
+    fails -= fails if is_first else set(rates[1:])
+    fails |= set() if is_first else {rates[0]}
+    search.fit(data[0], **HOW, resume=True)
+    assert {one.state for one in search.trials} == {tuning.TrialState.FINISHED}
+    assert search.examples == 3 * EXAMPLES
+
+
 def test_a_condition_ends_a_trial_early(searching, data):
     condition = dl.BestScoreEpochTerminationCondition(100.0)
     search = searching(n_trials=3, halving=HALVING, termination_conditions=condition)

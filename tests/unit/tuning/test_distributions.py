@@ -38,6 +38,16 @@ def test_integer_uniform_includes_both_ends():
     assert all(type(value) is int for value in drawn(IntegerUniform(1, 9), 5))
 
 
+@pytest.mark.parametrize(
+    "distribution",
+    [Uniform(0, 1), LogUniform(1, 2), IntegerUniform(1, 9), Choice(["a", "b"])],
+)
+def test_a_seed_draws_what_its_generator_draws(distribution):
+    generator = np.random.default_rng(7)
+    value = distribution.rvs(random_state=generator)
+    assert distribution.rvs(random_state=7) == value
+
+
 def test_choice_takes_numbers_of_numpy():
     assert Choice([np.int64(3), np.float32(0.5)]).values == (3, 0.5)
 

@@ -127,10 +127,10 @@ def test_the_order_of_parameters_is_one_of_the_options():
     turned = dict(reversed(space.items()))
     setup = TrialSetup("test", build, dl.SharedTrainingMaster(), 4)
     one, other = search(space=space), search(space=turned)
-    first, _ = setup.first(one.trials)
-    one._begin(setup, first, False, "own", resume=False)
+    trial, first, _ = setup.first(one.trials)
+    one._begin(setup, trial, first, False, "own", resume=False)
     with pytest.raises(OptionError, match=r"the parameters\[0\] of the search"):
-        other._begin(setup, first, False, "own", resume=True)
+        other._begin(setup, trial, first, False, "own", resume=True)
 
 
 OPTIONS = {"seed": 0, "distributions": {"a": "Uniform(0, 1)"}, "rungs": (1, 3)}
