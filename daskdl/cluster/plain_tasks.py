@@ -91,6 +91,8 @@ class _Where:
     restarts: int = 0
     told_paused: set[str] = field(default_factory=set)
     told_gone: set[str] = field(default_factory=set)
+    # Of those that are left out, who may go on: it is asked again when it is heard of.
+    unheard: set[str] = field(default_factory=set)
     asking: "asyncio.Task[list[str]] | None" = None
     # In words, of a worker that went because of its memory.
     was_full: str = ""
@@ -236,26 +238,32 @@ def give_up(client: Client, futures: Sequence[Any]) -> None:
 def _start(
     client: Client, who: str, changes: WorkerChanges, *, has_batches: bool
 ) -> _Where:
-    name = name_waiting(who, "the tasks start", ANSWER_TIMEOUT_S)
     there = list(client.nthreads())
-    left_out: set[str] = set()
-    allowed = client.sync(_able, client, who, there, left_out, changes, name)
-    if not allowed and _stay(client, there):
+    where = _Where(
+        SilentWorkers(SILENT_LIMIT_S),
+        PausedWorkers(PAUSED_LIMIT_S),
+        frozenset(there),
+        [],
+        set(),
+        FullMemory(has_batches=has_batches),
+        DeathsInARow(len(there)),
+        changes,
+    )
+    name = name_waiting(who, "the tasks start", ANSWER_TIMEOUT_S)
+    asked, deadline = there, time.monotonic() + NO_WORKER_TIMEOUT_S
+    while asked and not where.allowed:
+        where.allowed = client.sync(_able, client, who, asked, where, name)
+        # Somebody may go on while others are waited for.
+        beats = client.run_on_scheduler(heartbeats) if where.unheard else {}
+        asked = _heard_again(where, beats) if time.monotonic() < deadline else []
+    changes.joined += sorted({*changes.left_out}.intersection(where.allowed))
+    if not where.allowed and _stay(client, there):
         raise ClusterError(
             f"{who}: a worker must answer, with the client's Python and daskdl "
             f"{installed_version()}, none of {some(there)} did. Install them there, or "
             "start other workers."
         )
-    return _Where(
-        SilentWorkers(SILENT_LIMIT_S),
-        PausedWorkers(PAUSED_LIMIT_S),
-        frozenset(there),
-        allowed,
-        left_out,
-        FullMemory(has_batches=has_batches),
-        DeathsInARow(len(there)),
-        changes,
-    )
+    return where
 
 
 def _stay(client: Client, addresses: Iterable[str]) -> bool:
@@ -272,8 +280,7 @@ async def _able(
     client: Client,
     who: str,
     addresses: Iterable[str],
-    left_out: set[str],
-    changes: WorkerChanges,
+    where: _Where,
     on_waiting: OnWaiting | None = None,
 ) -> list[str]:
     """Return the workers that have the same daskdl; leave out the others."""
@@ -290,10 +297,21 @@ async def _able(
         logger.warning(
             "%s: worker %s must answer, it did not. It is left out.", who, address
         )
-    # Not |=, which makes a new set of a set and the keys of a dict.
-    left_out.update(probed.wrong, probed.silent)
-    changes.left_out += sorted({*probed.wrong, *probed.silent})
+    if probed.silent:
+        # Who is heard of and does not answer would be asked for ever.
+        answering = heard(await client.run_on_scheduler(heartbeats))
+        where.unheard |= probed.stopped | (probed.silent - answering)
+    where.left_out.update(probed.wrong, probed.silent)
+    where.changes.left_out += sorted({*probed.wrong, *probed.silent})
     return sorted(probed.able)
+
+
+def _heard_again(where: _Where, beats: Mapping[str, Heartbeat]) -> list[str]:
+    """Return who was left out as it was silent and is heard of again: a newcomer."""
+    back = heard(beats) & where.unheard
+    where.unheard -= back
+    where.left_out -= back
+    return sorted(back)
 
 
 async def _gather(
@@ -311,6 +329,7 @@ async def _gather(
                 raise _WorkersDieError
             beats = await client.run_on_scheduler(heartbeats)
             where.memory.note(beats)
+            there |= {*_heard_again(where, beats)}
             _leave_out_silent(who, there, where, beats)
             paused = paused_among(there & {*where.allowed}, beats)
             is_at_work = await _take_from_paused(
@@ -408,6 +427,7 @@ def _leave_out_silent(
         )
     where.changes.lost += sorted({*silent} & {*where.allowed})
     where.left_out.update(silent)
+    where.unheard.update(silent)
     where.allowed = [a for a in where.allowed if a not in where.left_out]
     if silent and where.allowed:
         raise _TasksMustMoveError
@@ -460,7 +480,7 @@ async def _let_newcomers_help(
     """Ask newcomers whether they have daskdl, beside the tasks; then let them help."""
     if where.asking is None:
         if new := there - {*where.allowed}:
-            asking = _able(client, who, new, where.left_out, where.changes)
+            asking = _able(client, who, new, where)
             where.asking = asyncio.ensure_future(asking)
         return
     if not where.asking.done():

@@ -34,11 +34,14 @@ class Probed:
         Who has not, and in words what instead.
     silent : frozenset of str
         Who is there and did not answer in time, or was silent long before.
+    stopped : frozenset of str
+        Of these, who was silent long before, and was not asked.
     """
 
     able: frozenset[str]
     wrong: dict[str, str]
     silent: frozenset[str]
+    stopped: frozenset[str] = frozenset()
 
 
 def installed_version() -> str:
@@ -98,8 +101,8 @@ async def probe_each(
     on_waiting : callable, optional
         See :func:`daskdl.cluster.calls.call_each`.
     """
-    silent = await _long_silent(client, addresses)
-    able = frozenset(addresses) - silent
+    silent = stopped = await _long_silent(client, addresses)
+    able = frozenset(addresses) - stopped
     wrong: dict[str, str] = {}
     for function, judge in (
         (platform.python_version, wrong_python),
@@ -113,7 +116,7 @@ async def probe_each(
         wrong |= {address: repr(error) for address, error in answers.failed.items()}
         silent |= answers.silent
         able = frozenset(answers.values).difference(wrong)
-    return Probed(able, wrong, silent)
+    return Probed(able, wrong, silent, stopped)
 
 
 async def _long_silent(client: Any, addresses: Iterable[str]) -> frozenset[str]:

@@ -18,7 +18,7 @@ from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.plain_tasks import run_tasks
 from daskdl.cluster.silent_workers import Heartbeat
 from daskdl.cluster.worker_changes import WorkerChanges
-from daskdl.errors import WorkerLostError
+from daskdl.errors import ClusterError, WorkerLostError
 from tests.unit.cluster.inline_client import InlineClient
 
 
@@ -407,6 +407,64 @@ def test_where_all_that_are_there_are_silent_others_are_waited_for(monkeypatch):
             GO.set()
             assert results == [0, 1]
             assert placed[-1][1] == [b.address]
+
+    check()
+
+
+@pytest.mark.usefixtures("told_by_the_test")
+def test_who_goes_on_while_others_are_waited_for_is_asked_again(monkeypatch):
+    asked = []
+
+    async def probed(client, addresses, timeout_s, on_waiting):
+        asked.append({*addresses})
+        silent = frozenset(SILENT)
+        SILENT.clear()
+        return Probed(frozenset(addresses) - silent, {}, silent, silent)
+
+    monkeypatch.setattr(plain_tasks, "probe_each", probed)
+
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def check(client, scheduler, a):
+        SILENT.add(a.address)
+        changes = WorkerChanges()
+        results, placed = await results_of(client, abs, [-1, -2], changes)
+        assert results == [1, 2]
+        assert placed == [([0, 1], [a.address])]
+        assert asked == [{a.address}, {a.address}]
+        assert changes == WorkerChanges(joined=[a.address], left_out=[a.address])
+
+    check()
+
+
+@pytest.mark.usefixtures("told_by_the_test")
+def test_who_answers_nothing_but_is_heard_of_is_not_asked_for_ever(monkeypatch):
+    async def probed(client, addresses, timeout_s, on_waiting):
+        return Probed(frozenset(), {}, frozenset(addresses))
+
+    monkeypatch.setattr(plain_tasks, "probe_each", probed)
+    monkeypatch.setattr(plain_tasks, "GONE_WITHIN_S", 0.0)
+
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def check(client, scheduler, a):
+        with pytest.raises(ClusterError, match=r"a worker must answer, .* none of"):
+            await results_of(client, abs, [-1])
+
+    check()
+
+
+@pytest.mark.usefixtures("told_by_the_test")
+def test_a_worker_that_goes_on_helps_again():
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2)
+    async def check(client, scheduler, a, b):
+        SILENT.add(b.address)
+        task, changes = partial(waiting, seconds=30), WorkerChanges()
+        running = asyncio.ensure_future(results_of(client, task, range(4), changes))
+        await async_poll_for(lambda: changes.lost, timeout=20)
+        SILENT.clear()
+        await async_poll_for(lambda: changes.joined, timeout=20)
+        GO.set()
+        assert (await running)[0] == [0, 1, 2, 3]
+        assert changes == WorkerChanges([b.address], [b.address])
 
     check()
 
