@@ -4,7 +4,7 @@ A calculator makes one pass over its data where the network is trained: in this 
 or by the workers of the cluster, which count what is near them.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -214,10 +214,12 @@ class ClassificationScoreCalculator(_OfOnePass):
     DL4J, ``ClassificationScoreCalculator``.
     """
 
+    #: The names of metrics.
+    METRICS = EvaluationBinary.METRICS
+
     def __init__(self, metric: str, data: Any, **how: Any) -> None:
         super().__init__(data, **how)
-        known = EvaluationBinary.METRICS
-        self._metric = known_metric(type(self).__name__, metric, known)
+        self._metric = known_metric(type(self).__name__, metric, self.METRICS)
         self.minimize_score = self._metric == "FAR"
 
     def _what(self) -> str:
@@ -257,10 +259,12 @@ class RegressionScoreCalculator(_OfOnePass):
     DL4J, ``RegressionScoreCalculator``.
     """
 
+    #: The names of metrics.
+    METRICS = RegressionEvaluation.METRICS
+
     def __init__(self, metric: str, data: Any, **how: Any) -> None:
         super().__init__(data, **how)
-        known = RegressionEvaluation.METRICS
-        self._metric = known_metric(type(self).__name__, metric, known)
+        self._metric = known_metric(type(self).__name__, metric, self.METRICS)
         self.minimize_score = self._metric not in ("PC", "R2")
 
     def _what(self) -> str:
@@ -306,14 +310,15 @@ class ROCScoreCalculator(_OfOnePass):
     DL4J, ``ROCScoreCalculator``.
     """
 
+    #: The names of metrics.
+    METRICS = tuple(_ROC_METRICS)
     minimize_score = False
 
     def __init__(
         self, metric: str, data: Any, *, threshold_steps: int = 0, **how: Any
     ) -> None:
         super().__init__(data, **how)
-        who = type(self).__name__
-        self._metric = known_metric(who, metric, _ROC_METRICS)
+        self._metric = known_metric(type(self).__name__, metric, self.METRICS)
         # It checks them.
         self._steps = ROC(threshold_steps).threshold_steps
 
@@ -364,13 +369,14 @@ def calculator_of(who: str, given: Any, how: Mapping[str, Any]) -> ScoreCalculat
 
 def _check_no_metric(who: str, given: Any) -> None:
     """Refuse what names a metric: it would be taken for a path."""
-    takes: dict[type[ScoreCalculator], Collection[str]] = {
-        ClassificationScoreCalculator: EvaluationBinary.METRICS,
-        RegressionScoreCalculator: RegressionEvaluation.METRICS,
-        ROCScoreCalculator: _ROC_METRICS,
-    }
-    for kind, metrics in takes.items():
-        if isinstance(given, str) and as_known(given, metrics) in metrics:
+    if not isinstance(given, str):
+        return
+    for kind in (
+        ClassificationScoreCalculator,
+        RegressionScoreCalculator,
+        ROCScoreCalculator,
+    ):
+        if as_known(given, kind.METRICS) in kind.METRICS:
             raise OptionError(
                 f"{who}: score_calculator must be a calculator with its data, or data, "
                 f"got {given!r}. Give {kind.__name__}({given!r}, data)."
