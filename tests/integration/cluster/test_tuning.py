@@ -212,24 +212,24 @@ def test_a_trial_that_cannot_be_built_fails_alone(searching, data):
     assert failed == {4: ["no such network"], 24: []}
 
 
-@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(
+    ("at_first", "later"),
+    [({1}, set()), ({2, 3}, {1})],
+    ids=["the trial that comes first", "all others, and then that one"],
+)
 def test_what_could_not_be_built_is_built_where_a_search_goes_on(
-    searching, data, is_first
+    searching, data, at_first, later
 ):
-    """Whether it is the trial whose network was written down, or all others."""
-    fails = set()
-
     def sometimes(parameters):
-        if parameters["learning_rate"] in fails:
+        if parameters["learning_rate"] in {rates[number] for number in failing}:
             raise OSError("a disk that is away for a moment")
         return build(parameters)
 
     search = searching(build=sometimes, epochs=1, n_trials=3)
-    rates = [one.parameters["learning_rate"] for one in search.trials]
-    fails |= {rates[0]} if is_first else set(rates[1:])
+    rates = {one.number: one.parameters["learning_rate"] for one in search.trials}
+    failing = at_first
     search.fit(data[0], **HOW)
-    fails -= fails if is_first else set(rates[1:])
-    fails |= set() if is_first else {rates[0]}
+    failing = later
     search.fit(data[0], **HOW, resume=True)
     assert {one.state for one in search.trials} == {tuning.TrialState.FINISHED}
     assert search.examples == 3 * EXAMPLES

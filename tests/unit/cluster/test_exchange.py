@@ -347,8 +347,8 @@ def test_a_sole_member_shares_nothing():
     ],
 )
 def test_messages_are_coded_unless_all_are_on_one_host(hosts, is_coded):
-    network, n = Network(1024), 1024
-    topic = ScriptedTopic()
+    n, n_entries = 1024, 32
+    network, topic = Network(n), ScriptedTopic()
     exchange = sharing(
         topic,
         network,
@@ -358,12 +358,12 @@ def test_messages_are_coded_unless_all_are_on_one_host(hosts, is_coded):
     exchange.begin(network, frozenset({0, 1}), work(2), hosts)
     for _ in range(2):
         # The first message is a bitmap.
-        network.subtract(np.where(np.arange(n) % 32, 0, 0.2))
+        network.subtract(np.where(np.arange(n) % (n // n_entries), 0, 0.2))
         exchange.updated(network)
         exchange.iteration_done(network, 8)
-    n_entries = n // 32
-    assert (topic.published[-1]["data"].nbytes < 4 * n_entries) == is_coded
-    assert unpack(topic.published[-1]["data"], n).size == 4 + n_entries
+    message = topic.published[-1]["data"]
+    assert (message.nbytes < 4 * n_entries) == is_coded
+    assert unpack(message, n).size == 4 + n_entries
 
 
 def test_several_updates_of_one_minibatch_count_as_one():

@@ -128,11 +128,9 @@ def test_a_bitmap_is_coded_where_few_codes_are_set(backend, rng, tau, coder):
 def test_nothing_is_coded_for_memory(backend, rng):
     residual = rng.standard_normal(20_000).astype(np.float32)
     for message, _ in (threshold_encode(residual, 2.6), bitmap_encode(residual, 2.6)):
-        assert (coder_of(pack(message)), coder_of(pack(message, is_near=True))) == (
-            RICE,
-            PLAIN,
-        )
-        assert unpack(pack(message, is_near=True)).tolist() == message.tolist()
+        near = pack(message, is_near=True)
+        assert (coder_of(pack(message)), coder_of(near)) == (RICE, PLAIN)
+        assert unpack(near).tolist() == message.tolist()
 
 
 def test_codes_behind_the_end_of_a_bitmap_are_kept():
