@@ -6,7 +6,9 @@ computed again, and nothing goes by way of the client.
 
 import asyncio
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from concurrent.futures import wait
+from contextlib import contextmanager
 from typing import Any
 
 from daskdl.errors import DataError
@@ -16,6 +18,9 @@ __all__ = ["PersistedValue", "is_future"]
 # One that was lost with its worker is computed anew, by a worker with a thread for it.
 _LOOK_EVERY_S = 0.1
 _COMPUTED_AGAIN_WITHIN_S = 30.0
+# How long a task waits before it leaves its thread to others. The chunk may be among
+# them: all threads of all workers may belong to tasks that wait.
+_LEAVES_AFTER_S = 1.0
 
 
 class PersistedValue:
@@ -44,11 +49,15 @@ class PersistedValue:
         ------
         DataError
             If no worker has it any more, or it could not be computed.
+
+        Notes
+        -----
+        Call it in the thread of a task: the thread is left to other tasks while the
+        chunk is computed again. A thread beside that of the task only waits.
         """
         if self.future is not None:
             return self.future.result()
         from distributed import get_worker
-        from distributed.utils import sync
 
         try:
             # Threads that read ahead have the context of the task that reads.
@@ -58,7 +67,31 @@ class PersistedValue:
                 f"dask collection: the persisted chunk {self.key!r} must be read by a "
                 "task on a worker of the cluster that holds it, this is none."
             ) from error
-        return sync(worker.loop, _value, worker, self.key)
+        loop = worker.loop.asyncio_loop
+        coming = asyncio.run_coroutine_threadsafe(_value(worker, self.key), loop)
+        if not wait([coming], _LEAVES_AFTER_S).done and _is_thread_of_a_task():
+            with _thread_left():
+                return coming.result()
+        return coming.result()
+
+
+def _is_thread_of_a_task() -> bool:
+    """Say whether this is a thread of a worker's pool, and has not left it."""
+    from distributed.threadpoolexecutor import thread_state
+
+    return getattr(thread_state, "proceed", False)
+
+
+@contextmanager
+def _thread_left() -> Iterator[None]:
+    """Let another task have our thread meanwhile."""
+    from distributed import rejoin, secede
+
+    secede()
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 async def _value(worker: Any, key: Hashable) -> Any:

@@ -1,5 +1,6 @@
 """Collections that are persisted on workers are read from there."""
 
+import time
 from functools import partial
 from pathlib import Path
 
@@ -183,3 +184,14 @@ def test_another_cluster_refuses_them(client, cluster_of, columns, trace):
     front = dl.DaskMultiLayer(cluster_of(1), dl.MultiLayerNetwork(CONF).init())
     with pytest.raises(DataError, match=r"persisted chunk .* must stay on the workers"):
         front.fit(data, **NAMED, **HOW)
+
+
+def test_tasks_that_wait_for_a_chunk_leave_it_their_threads(client):
+    n_workers = len(client.nthreads())
+    # Until then the scheduler knows all tasks, and starts those that wait first.
+    before = client.map(time.sleep, [1.0] * n_workers, pure=False)
+    chunk = client.submit(tuple, "chunk", key="lost-chunk", priority=-10)
+    reads = [persisted.PersistedValue(chunk.key, None).load] * 2 * n_workers
+    waiting = [client.submit(read, pure=False) for read in reads]
+    assert client.gather(waiting) == [tuple("chunk")] * len(waiting)
+    assert client.gather(before) == [None] * n_workers
