@@ -4,14 +4,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TypeVar
 
 from daskdl.cluster.stats.frame import Frame, axis_labels, grid, polyline
 
-__all__ = ["Chart", "Marker", "line_chart", "nice_ticks"]
+__all__ = ["Chart", "Marker", "line_chart", "marked", "nice_ticks"]
 
 _WIDTH, _HEIGHT = 860, 280
 # A point a pixel is all that a screen can show.
 _MOST_POINTS = 400
+_MOST_MARKED = 50
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,15 @@ def line_chart(chart: Chart) -> str:
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{name}">'
         f"{''.join(parts)}</svg>"
     )
+
+
+def marked(epochs: Sequence[T]) -> Sequence[T]:
+    """Return every nth of many epochs: as many as can be told apart as lines.
+
+    They are counted from the last one, the end of the fit.
+    """
+    every = math.ceil(len(epochs) / _MOST_MARKED) or 1
+    return epochs[::-1][::every]
 
 
 def nice_ticks(low: float, high: float, about: int = 6) -> list[float]:

@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 
-from daskdl.cluster.stats.charts import Chart, Marker, line_chart
+from daskdl.cluster.stats.charts import Chart, Marker, line_chart, marked
 from daskdl.cluster.stats.evaluation_charts import (
     heat_map,
     precision_recall_figure,
@@ -126,7 +126,7 @@ def _score_chart(report: FitReport) -> Chart:
         y_label="score",
         markers=[
             Marker(starts[e.epoch] + e.examples, f"end of epoch {e.epoch}")
-            for e in report.epochs
+            for e in marked(report.epochs)
         ],
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from daskdl.cluster.stats.charts import nice_ticks
+from daskdl.cluster.stats.charts import marked, nice_ticks
 from daskdl.nn.fitting.events import FitReport, WorkerLost
 from daskdl.nn.fitting.timeline import ACTIVITIES, Lane, Timeline
 
@@ -31,7 +31,6 @@ _HEIGHT = 50  # of a lane in its own units, more than it has pixels
 _MOST_BINS, _FEWER_BINS = 400, 200
 _MANY_LANES, _VERY_MANY_LANES = 16, 40
 _MOST_LANES = 256
-_MOST_EPOCH_LINES = 50
 _ZOOMED_LANES, _ZOOMED_WIDTH = 16, 2000
 
 
@@ -91,12 +90,9 @@ class _Moment:
 
 
 def _moments(report: FitReport, scale: _Scale) -> list[_Moment]:
-    every = math.ceil(len(report.epochs) / _MOST_EPOCH_LINES) or 1
-    # Counted from the last one, the end of the fit.
-    ends = report.epochs[::-1][::every]
     found = [
         _Moment(scale.percent(e.time_s), f"end of epoch {e.epoch}", "epoch")
-        for e in ends
+        for e in marked(report.epochs)
     ]
     for event in report.worker_events:
         at = scale.percent(event.time_s), f"at {scale.told(event.time_s)}"

@@ -137,6 +137,16 @@ def test_the_score_curve_counts_examples_over_epochs(report):
     assert "score 0.25 at 200 examples" in page(report)
 
 
+def test_of_many_epochs_some_are_marked(report):
+    (*_, last) = report.epochs
+    for epoch in range(3, 521):
+        report.add(replace(last, epoch=epoch))
+    drawn = page(report)
+    # Every eleventh, from the end.
+    assert drawn.count('<line class="epoch"') == 48
+    assert "<title>end of epoch 520</title>" in drawn
+
+
 def test_short_epochs_give_the_score_curve_themselves(report):
     report.progress.clear()
     assert "score 0.5 at 200 examples" in page(report)
