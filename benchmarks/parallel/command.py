@@ -109,14 +109,13 @@ def _inference(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def _training(options: argparse.Namespace) -> Iterator[Figure]:
-    net, n = options.net, options.minibatches
+    net = options.net
+    sizes = {"minibatches": options.minibatches, "batch": options.batch}
     ways: dict[str, Callable[[int], float]] = {
-        f"ParallelWrapper, {name}": partial(
-            minibatches_per_s, net, given, minibatches=n
-        )
+        f"ParallelWrapper, {name}": partial(minibatches_per_s, net, given, **sizes)
         for name, given in WAYS.items()
     }
-    ways[CONTROL] = partial(independent_per_s, net, minibatches=n)
+    ways[CONTROL] = partial(independent_per_s, net, **sizes)
     # In turn: the machine is not as fast in one minute as in the next.
     rounds = [
         {way: (measure(1), measure(2)) for way, measure in ways.items()}
@@ -147,4 +146,5 @@ def _parser() -> argparse.ArgumentParser:
         default=100,
         help="of a worker in an epoch; default: %(default)s",
     )
+    add("--batch", type=int, help="examples of a minibatch; default: of the network")
     return parser

@@ -16,7 +16,11 @@ _barrier: Any = None
 
 
 def minibatches_per_s(
-    net: str, options: Mapping[str, Any], workers: int, minibatches: int
+    net: str,
+    options: Mapping[str, Any],
+    workers: int,
+    minibatches: int,
+    batch: int | None = None,
 ) -> float:
     """Return the minibatches a second of all workers, without the first epoch.
 
@@ -30,9 +34,11 @@ def minibatches_per_s(
         How many.
     minibatches : int
         Of each worker in an epoch.
+    batch : int, optional
+        Examples of a minibatch; as many as all peers are given if not given.
     """
     network = network_of(net)
-    data = [minibatch(net, seed) for seed in range(minibatches * workers)]
+    data = [minibatch(net, seed, batch) for seed in range(minibatches * workers)]
     wrapper = ParallelWrapper(network, workers=workers, **options)
     with wrapper:
         wrapper.fit(data, epochs=_EPOCHS, listeners=[])
@@ -44,7 +50,9 @@ def minibatches_per_s(
     return len(data) * len(later) / sum(epoch.wall_s for epoch in later)
 
 
-def independent_per_s(net: str, processes: int, minibatches: int) -> float:
+def independent_per_s(
+    net: str, processes: int, minibatches: int, batch: int | None = None
+) -> float:
     """Return the minibatches a second of processes that know nothing of each other.
 
     Parameters
@@ -55,12 +63,14 @@ def independent_per_s(net: str, processes: int, minibatches: int) -> float:
         How many, at once.
     minibatches : int
         Of each in an epoch.
+    batch : int, optional
+        As for :func:`minibatches_per_s`.
     """
     spawn = get_context("spawn")
     with ProcessPoolExecutor(
         processes, spawn, _meet_at, (spawn.Barrier(processes),)
     ) as pool:
-        jobs = [pool.submit(_train, net, minibatches) for _ in range(processes)]
+        jobs = [pool.submit(_train, net, minibatches, batch) for _ in range(processes)]
         return sum(job.result() for job in jobs)
 
 
@@ -69,9 +79,9 @@ def _meet_at(barrier: Any) -> None:
     _barrier = barrier
 
 
-def _train(net: str, minibatches: int) -> float:
+def _train(net: str, minibatches: int, batch: int | None) -> float:
     network = network_of(net)
-    data = [minibatch(net, seed) for seed in range(minibatches)]
+    data = [minibatch(net, seed, batch) for seed in range(minibatches)]
     network.fit(data, listeners=[])
     _barrier.wait()
     began_s = time.perf_counter()

@@ -63,13 +63,17 @@ class Scaling:
         return Work(fit, facts=facts, cpu_s=cpu_clock(client))
 
 
-def minibatch(name: str, seed: int) -> Any:
-    """Return a minibatch that a network can learn nothing from, always the same."""
+def minibatch(name: str, seed: int, examples: int | None = None) -> Any:
+    """Return a minibatch that a network can learn nothing from, always the same.
+
+    It has so many examples, or as many as all peers are given.
+    """
     from daskdl.data.dataset import DataSet
 
     net, rng = NETS[name], np.random.default_rng(seed)
-    features = rng.standard_normal(net.features, dtype=np.float32)
-    numbers = rng.integers(0, net.n_classes, net.label_axes)
+    n = net.features[0] if examples is None else examples
+    features = rng.standard_normal((n, *net.features[1:]), dtype=np.float32)
+    numbers = rng.integers(0, net.n_classes, (n, *net.label_axes[1:]))
     return DataSet(features, np.eye(net.n_classes, dtype=np.float32)[numbers])
 
 
