@@ -18,6 +18,7 @@ from daskdl.cli.job_network import job_network
 from daskdl.cli.job_pretraining import check_layers, is_amid_pretraining, pretrain
 from daskdl.cli.progress import View, count, starting
 from daskdl.cli.results import Results, evaluations_for
+from daskdl.cli.resumed_job import check_job_of_complete
 from daskdl.cli.run_directory import (
     EVALUATION,
     JOB,
@@ -36,6 +37,7 @@ from daskdl.data.sources.partition import Source
 from daskdl.errors import DaskdlError, FormatError, OptionError, WorkerLostError
 from daskdl.formats.run_network import MODEL
 from daskdl.nn.early_stopping.early_stopping import EarlyStopping
+from daskdl.nn.fitting.evaluated_data import check_evaluated
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.run_checkpoint import RunCheckpoint
@@ -88,7 +90,7 @@ def run_job(
     )
     directory.check()
     if directory.is_complete:
-        _refuse_more_epochs(directory, job)
+        check_job_of_complete(directory, job)
         view.note(f"{directory.url} is complete: nothing is trained")
         return RunMetrics(
             model=directory.path(MODEL), wall_s=round(time.monotonic() - start_s, 3)
@@ -99,6 +101,8 @@ def run_job(
     data = open_job_data(network, job)
     validation = _validation(network, job, data.get("validation"))
     hearing = _hearing(job, directory, view, validation)
+    if "test" in data:
+        hearing.append(_TestDataCheck(data["test"]))
     results: Results | None = None
     try:
         _begin(directory, job, resume=resume)
@@ -161,17 +165,6 @@ def _leave(
         view.note(directory.kept)
 
 
-def _refuse_more_epochs(directory: RunDirectory, job: Job) -> None:
-    """Refuse what a run that is complete cannot do: its checkpoints are gone."""
-    trained = load_job(directory.path(JOB)).training.epochs
-    if job.training.epochs > trained:
-        raise OptionError(
-            f"run: training.epochs must be at most {trained} with --resume, got "
-            f"{job.training.epochs}: {directory.url} is complete. To train on, begin a "
-            f"run with `model: {directory.url}`."
-        )
-
-
 def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:
     """Return the cluster options of a job, or refuse what no cluster could do.
 
@@ -231,6 +224,17 @@ def _begin(directory: RunDirectory, job: Job, *, resume: bool) -> None:
     directory.make()
     if not resume:
         directory.write(JOB, job_text(job))
+
+
+class _TestDataCheck(Listener):
+    """Looks at test data before anything is trained, as early stopping does at its."""
+
+    def __init__(self, data: Source) -> None:
+        self._data = data
+
+    def on_fit_start(self, fit: Fit) -> None:
+        """Refuse data that do not fit the network, as far as the first examples tell."""
+        check_evaluated("data.test", fit, self._data)
 
 
 class _JobKeeper(Listener):

@@ -1,12 +1,21 @@
 """The job of a run that goes on: the one that lies in its directory."""
 
 import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from daskdl.cli.directory_replacement import place_of_unfinished, unfinished_of
-from daskdl.cli.run_directory import JOB, run_to_resume
+from daskdl.cli.job import Job
+from daskdl.cli.job_file import load_job
+from daskdl.cli.run_directory import JOB, RunDirectory, run_to_resume
 from daskdl.data.filesystems import filesystem
+from daskdl.errors import OptionError
 
-__all__ = ["job_of_run", "place_of_run"]
+__all__ = ["check_job_of_complete", "job_of_run", "place_of_run"]
+
+# Where a run goes on, and what is written beside it, is no matter of what it comes to.
+_FREE = frozenset(["cluster", "output"])
+_FREE_IN_TRAINING = frozenset(["epochs", "checkpoints", "tensorboard", "mlflow"])
 
 
 def place_of_run(directory: str) -> str:
@@ -26,3 +35,49 @@ def job_of_run(place: str) -> str:
     fs, path = filesystem(place)
     made = run_to_resume(fs, path, place, unfinished_of(fs, path))
     return posixpath.join(place + made.removeprefix(path), JOB)
+
+
+def check_job_of_complete(directory: RunDirectory, job: Job) -> None:
+    """Refuse a job that would come to other results than lie in its directory.
+
+    Raises
+    ------
+    OptionError
+        If it has more epochs, or differs in what decides about the network or what it
+        is evaluated on: checkpoints, which tell the rest, are gone.
+    """
+    done = load_job(directory.path(JOB))
+    trained = done.training.epochs
+    if job.training.epochs > trained:
+        raise OptionError(
+            f"run: training.epochs must be at most {trained} with --resume, got "
+            f"{job.training.epochs}: {directory.url} is complete. To train on, begin a "
+            f"run with `model: {directory.url}`."
+        )
+    for key in _differences(_deciding(done), _deciding(job)):
+        raise OptionError(
+            f"run: {key} must stay as it was with --resume, got another value: "
+            f"{directory.url} is complete. Give --output in place of --resume for "
+            "another run."
+        )
+
+
+def _deciding(job: Job) -> dict[str, Any]:
+    """Return what decides about the network of a job and its evaluation."""
+    values = job.model_dump(mode="json", by_alias=True, exclude=set(_FREE))
+    for key in _FREE_IN_TRAINING:
+        values["training"].pop(key, None)
+    return values
+
+
+def _differences(one: Any, other: Any, key: str = "") -> Iterator[str]:
+    """Yield the keys of the job whose values differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for name in dict.fromkeys([*one, *other]):
+            below = f"{key}.{name}" if key else str(name)
+            yield from _differences(one.get(name), other.get(name), below)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, values in enumerate(zip(one, other, strict=True)):
+            yield from _differences(*values, f"{key}[{number}]")
+    elif one != other:
+        yield key

@@ -87,6 +87,28 @@ def test_more_epochs_of_a_complete_run_are_refused(run, out, resume):
     assert "model:" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ("network.layers[0].n_out=99", "network.layers[0].n_out"),
+        ("training.batch_size=7", "training.batch_size"),
+        ("data.train=elsewhere", "data.train"),
+    ],
+)
+def test_a_complete_run_is_not_taken_for_another(run, out, resume, given, key):
+    run()
+    result = resume(given)
+    assert result.exit_code == 2
+    assert f"run: {key} must stay as it was with --resume" in result.stderr
+    assert "Give --output in place of --resume" in result.stderr
+
+
+@pytest.mark.parametrize("given", ["cluster.workers=3", "training.epochs=1"])
+def test_a_complete_run_goes_on_anywhere(run, out, resume, given):
+    run()
+    assert "is complete: nothing is trained" in resume(given).stderr
+
+
 def test_what_replaces_a_run_needs_overwrite_again(stopped, run, resume):
     shutil.move(stopped, stopped.parent / "out.unfinished-01234567")
     (stopped).mkdir()

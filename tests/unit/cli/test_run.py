@@ -188,6 +188,16 @@ def test_without_test_data_the_loss_is_the_last_score(run):
     assert (figures["accuracy"], figures["loss"]) == (None, 0.5)
 
 
+def test_test_data_without_an_example_are_refused_before_the_training(run, tmp_path):
+    path = tmp_path / "test" / "part-00000.parquet"
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    result = run()
+    assert result.exit_code == 2
+    assert "data.test: " in result.stderr
+    assert "must hold at least one example, got none" in result.stderr
+    assert "epoch 1" not in result.stderr
+
+
 def test_a_regression_has_no_accuracy(run):
     figures = json.loads(
         run(
