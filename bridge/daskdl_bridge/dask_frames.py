@@ -19,6 +19,7 @@ from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import (
     ExampleColumns,
+    check_named_once,
     check_types,
     resolve_columns,
 )
@@ -76,6 +77,7 @@ class DaskFrameSources:
         refuse_given("DaskFrameSources", "Dask collections", options, ["format"])
         refuse_unused("DaskFrameSources", "Dask data frames", options, TABLE_OPTIONS)
         part = Part(url=_NAME)
+        check_named_once(_NAME, data.columns, data.columns)
         names = [name for name in data.columns if isinstance(name, str)]
         columns = resolve_columns(options, names, part, has_structs=True)
         types = _types(data)

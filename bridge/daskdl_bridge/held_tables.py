@@ -12,6 +12,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import refuse_given, refuse_unused
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import check_named_once
 from daskdl_bridge.readers.first_value import showing_first_value
 from daskdl_bridge.readers.footers import Footer, settled_columns
 from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
@@ -71,6 +72,7 @@ def _partitions(name: str, table: Any, options: SourceOptions) -> list[TablePart
     columns, _ = settled_columns(
         [part], [Footer(rows=table.num_rows, types=types)], options
     )
+    check_named_once(name, table.column_names, columns.stored())
     partition = TablePartition(
         name=name,
         rows=table.num_rows,
@@ -88,6 +90,9 @@ def _as_table(data: Any, name: str) -> Any:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
+    if _is_pandas(data):
+        # Arrow takes no others.
+        check_named_once(name, data.columns, data.columns)
     try:
         if _is_pandas(data):
             return pa.Table.from_pandas(data, preserve_index=False)
@@ -101,4 +106,6 @@ def _as_table(data: Any, name: str) -> Any:
 
 def _is_pandas(data: Any) -> bool:
     kind = type(data)
-    return kind.__module__.startswith("pandas.") and kind.__name__ == "DataFrame"
+    # Of pandas 3 it says that it is of pandas, of earlier ones of a module in it.
+    package = kind.__module__.partition(".")[0]
+    return package == "pandas" and kind.__name__ == "DataFrame"

@@ -249,7 +249,7 @@ def scores_of(
 def is_labelled(data: Any) -> "TypeGuard[xr.Dataset]":
     """Whether `data` is an xarray data set, without importing xarray."""
     kind = type(data)
-    return kind.__module__.startswith("xarray.") and kind.__name__ == "Dataset"
+    return kind.__module__.partition(".")[0] == "xarray" and kind.__name__ == "Dataset"
 
 
 def labelled(

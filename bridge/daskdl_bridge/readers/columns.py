@@ -1,6 +1,7 @@
 """The stored columns of features, labels and keys, chosen before any work."""
 
 import fnmatch
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "ExampleColumns",
     "check_exist",
     "check_fields",
+    "check_named_once",
     "check_types",
     "refuse_missing",
     "resolve_columns",
@@ -108,6 +110,23 @@ class ExampleColumns:
     def stored(self) -> list[str]:
         """Return every column that is to be read once."""
         return list(dict.fromkeys(map(self.holding, self.all())))
+
+
+def check_named_once(who: str, names: Iterable[Any], wanted: Collection[Any]) -> None:
+    """Refuse columns of a table that are wanted, and of which it has several.
+
+    Raises
+    ------
+    ColumnError
+        With their names.
+    """
+    counts = Counter(names)
+    twice = [name for name in dict.fromkeys(wanted) if counts[name] > 1]
+    if twice:
+        raise ColumnError(
+            f"{who}: each column must have a name of its own, got {some(twice)} "
+            "several times. Rename them, or leave out what is not used."
+        )
 
 
 def resolve_columns(

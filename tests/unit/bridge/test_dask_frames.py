@@ -228,3 +228,30 @@ def test_filters_of_a_frame_are_kept(tmp_path, form):
     }[form]()
     loaded = load_all(frame[frame.x > 2], features="x", label="y")
     assert np.concatenate([one.features for one in loaded]).tolist() == [[3.0], [4.0]]
+
+
+def test_a_name_of_two_columns_is_refused():
+    twice = frame({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
+    twice.columns = ["a", "a", "y"]
+    with pytest.raises(ColumnError, match="a name of its own, got 'a' several times"):
+        partitions(twice, features="a", label="y")
+
+
+def test_a_name_of_two_columns_in_memory_is_refused_where_it_is_used():
+    pd = pytest.importorskip("pandas", reason="data frames need dask[dataframe]")
+    names = ["a", "b", "y", "a"]
+    twice = pa.table([pa.array([0.5, 1.5])] * len(names), names=names)
+    (part,) = partitions(twice, features="b", label="y")
+    np.testing.assert_array_equal(part.load().features, [[0.5], [1.5]])
+    of_pandas = pd.DataFrame([[0.5, 1.5, 0.0, 0.5]], columns=names)
+    for data in (twice, of_pandas):
+        with pytest.raises(ColumnError, match="name of its own, got 'a' several"):
+            partitions(data, features="a", label="y")
+
+
+def test_the_index_of_a_table_in_memory_is_no_column():
+    pd = pytest.importorskip("pandas", reason="data frames need dask[dataframe]")
+    columns = {"a0": [0.5, 1.5], "b0": [2.5, 3.5], "y": [0, 1]}
+    table = pd.DataFrame(columns, index=[7, 9])
+    (part,) = partitions(table, features="*0*", label="y")
+    np.testing.assert_array_equal(part.load().features, [[0.5, 2.5], [1.5, 3.5]])
