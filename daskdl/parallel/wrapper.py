@@ -4,7 +4,13 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from daskdl.checks import as_known, check_count, check_one_of, check_type
+from daskdl.checks import (
+    as_known,
+    check_count,
+    check_one_of,
+    check_type,
+    check_whole,
+)
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import (
@@ -242,12 +248,15 @@ def _master(
     made = {name: value for name, value in options[mode].items() if value is not None}
     made["start_timeout_s"] = _START_TIMEOUT_S
     if prefetch_buffer is not None:
-        made["worker_prefetch_num_batches"] = prefetch_buffer
+        n_ahead = check_whole(who, "prefetch_buffer", prefetch_buffer)
+        made["worker_prefetch_num_batches"] = n_ahead
     if mode == SHARED_GRADIENTS:
         return SharedTrainingMaster(**made)
     # DL4J averages after each minibatch here, and every five on Spark.
     made = {"averaging_frequency": 1, **made}
+    check_count(who, "averaging_frequency", made["averaging_frequency"])
     if "average_updaters" in made:
+        check_type(who, "average_updaters", made["average_updaters"], bool)
         made["save_updater"] = made.pop("average_updaters")
         made["own_updater"] = not made["save_updater"]
     return ParameterAveragingTrainingMaster(**made)

@@ -83,6 +83,9 @@ def test_a_busy_machine_is_waited_for_but_not_what_a_master_says():
         ({"workspace_mode": "ENABLED"}, "Memory is given back by itself"),
         ({"averagingFrequency": 2}, "It is written 'averaging_frequency'"),
         ({"worker": 2}, "Did you mean 'workers'"),
+        ({"average_updaters": "yes"}, "Wrapper: average_updaters must be a bool"),
+        ({"averaging_frequency": 0}, "Wrapper: averaging_frequency must be a whole"),
+        ({"prefetch_buffer": -1}, "Wrapper: prefetch_buffer must be a whole"),
     ],
 )
 def test_options_are_refused_by_name(options, message):
