@@ -78,7 +78,8 @@ class ThresholdAlgorithm(ABC):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+# Arguments come in the order of DL4J's constructors.
+@dataclass(frozen=True)
 class FixedThresholdAlgorithm(ThresholdAlgorithm):
     """Always the same threshold.
 
@@ -100,7 +101,8 @@ class FixedThresholdAlgorithm(ThresholdAlgorithm):
         return self.threshold, state
 
 
-@dataclass(frozen=True, kw_only=True)
+# Arguments come in the order of DL4J's constructors.
+@dataclass(frozen=True)
 class AdaptiveThresholdAlgorithm(ThresholdAlgorithm):
     """Keep the sparsity of the messages within a range.
 
@@ -158,7 +160,8 @@ class AdaptiveThresholdAlgorithm(ThresholdAlgorithm):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+# Arguments come in the order of DL4J's constructors.
+@dataclass(frozen=True)
 class TargetSparsityThresholdAlgorithm(ThresholdAlgorithm):
     """Steer the sparsity of the messages to one value.
 

@@ -57,7 +57,8 @@ class ResidualPostProcessor(ABC):
         subtract(base, scratch, out=params)
 
 
-@dataclass(frozen=True, kw_only=True)
+# Arguments come in the order of DL4J's constructor.
+@dataclass(frozen=True)
 class ResidualClippingPostProcessor(ResidualPostProcessor):
     """Clip the residual to a multiple of the threshold every few iterations.
 

@@ -10,7 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from daskdl.checks import check_at_least, check_count, check_positive, check_whole
+from daskdl.checks import (
+    as_known,
+    check_at_least,
+    check_count,
+    check_one_of,
+    check_positive,
+    check_whole,
+)
 from daskdl.errors import OptionError
 from daskdl.nn.early_stopping.remembering import Initialized, Remembering
 
@@ -26,6 +33,16 @@ __all__ = [
     "TerminationCondition",
     "conditions_of",
 ]
+
+_UNITS_S = {
+    "nanoseconds": 1e-9,
+    "microseconds": 1e-6,
+    "milliseconds": 1e-3,
+    "seconds": 1.0,
+    "minutes": 60.0,
+    "hours": 3600.0,
+    "days": 86400.0,
+}
 
 
 class EpochTerminationCondition(Initialized, Remembering, ABC):
@@ -203,16 +220,25 @@ class MaxTimeIterationTerminationCondition(IterationTerminationCondition):
 
     Parameters
     ----------
+    max_time : float
+        Time since training began; of a run that goes on, that while it trained.
+    time_unit : {'nanoseconds', ..., 'seconds', 'minutes', 'hours', 'days'}
+        What it is told in: Java's ``TimeUnit``.
+
+    Attributes
+    ----------
     max_time_s : float
-        Seconds since training began; of a run that goes on, those while it trained.
+        The same in seconds.
 
     References
     ----------
     DL4J, ``MaxTimeIterationTerminationCondition``.
     """
 
-    def __init__(self, max_time_s: float) -> None:
-        self.max_time_s = check_positive(type(self).__name__, "max_time_s", max_time_s)
+    def __init__(self, max_time: float, time_unit: str = "seconds") -> None:
+        who = type(self).__name__
+        unit = check_one_of(who, "time_unit", as_known(time_unit, _UNITS_S), _UNITS_S)
+        self.max_time_s = check_positive(who, "max_time", max_time) * _UNITS_S[unit]
         self.initialize()
 
     def initialize(self) -> None:

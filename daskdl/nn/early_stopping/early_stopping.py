@@ -273,9 +273,12 @@ class EarlyStopping(Listener):
             last = MaxEpochsTerminationCondition(fit.epochs)
             self._end(TerminationReason.EPOCH_TERMINATION_CONDITION, last)
         if self._best_epoch is None:
+            had_scores = self._by_epoch or self._by_iteration
             logger.warning(
-                "There is no best network: no score was a number, or could be kept. "
-                "The result has the last one."
+                "There is no best network: %s. The result has the last one.",
+                "no score was a number, or could be kept"
+                if had_scores
+                else "the training ended before it was first evaluated",
             )
         best = self._saver.get_best_model()
         self.result = EarlyStoppingResult(

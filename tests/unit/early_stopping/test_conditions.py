@@ -101,6 +101,19 @@ def test_time_that_has_passed_counts_in_a_run_that_goes_on(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ((3,), 3),
+        ((3, "SECONDS"), 3),
+        ((2, "minutes"), 120),
+        ((5, "MILLISECONDS"), 5e-3),
+    ],
+)
+def test_time_is_told_in_any_unit_of_java(given, seconds):
+    assert dl.MaxTimeIterationTerminationCondition(*given).max_time_s == seconds
+
+
+@pytest.mark.parametrize(
     ("score", "is_over", "is_invalid"),
     [(2.0, False, False), (2.1, True, False), (NAN, True, True), (INF, True, True)],
 )
@@ -114,7 +127,11 @@ def test_a_score_of_minibatches_ends_training(score, is_over, is_invalid):
     ("make", "text"),
     [
         (lambda: dl.MaxEpochsTerminationCondition(0), "max_epochs must be a whole"),
-        (lambda: dl.MaxTimeIterationTerminationCondition(0), "max_time_s must be > 0"),
+        (lambda: dl.MaxTimeIterationTerminationCondition(0), "max_time must be > 0"),
+        (
+            lambda: dl.MaxTimeIterationTerminationCondition(1, "weeks"),
+            "time_unit must be one of .*'minutes'.*, got 'weeks'",
+        ),
         (lambda: dl.MaxScoreIterationTerminationCondition(NAN), "max_score must be"),
         (
             lambda: dl.BestScoreEpochTerminationCondition("low"),

@@ -94,6 +94,18 @@ def test_mean_of_no_states_knows_nothing():
     assert math.isnan(mean.sparsity)
 
 
+@pytest.mark.parametrize(
+    ("named", "made"),
+    [
+        ("fixed", FixedThresholdAlgorithm(2e-3)),
+        ("adaptive", AdaptiveThresholdAlgorithm(1e-3, 1e-3, 1e-2, 0.95)),
+        ("target", TargetSparsityThresholdAlgorithm(1e-2, 5e-3, 0.9)),
+    ],
+)
+def test_arguments_come_in_the_order_of_dl4j(named, made):
+    assert ALGORITHMS[named] == made
+
+
 def test_mean_leaves_out_a_sparsity_that_is_not_known_unlike_dl4j():
     states = [
         ThresholdState(threshold=1.0, sparsity=0.5),
