@@ -100,9 +100,7 @@ def run_job(
     cluster.check_here()
     data = open_job_data(network, job)
     validation = _validation(network, job, data.get("validation"))
-    hearing = _hearing(job, directory, view, validation)
-    if "test" in data:
-        hearing.append(_TestDataCheck(data["test"]))
+    hearing = _hearing(job, directory, view, validation, data.get("test"))
     results: Results | None = None
     try:
         _begin(directory, job, resume=resume)
@@ -207,11 +205,17 @@ def _validation(
 
 
 def _hearing(
-    job: Job, directory: RunDirectory, view: View, validation: EarlyStopping | None
+    job: Job,
+    directory: RunDirectory,
+    view: View,
+    validation: EarlyStopping | None,
+    test: Source | None,
 ) -> list[Listener]:
     """Return what hears of the training; refuse what is not installed for that."""
     # What the first reports is shown, and what it keeps in a checkpoint.
     hearing: list[Listener] = [view] if validation is None else [validation, view]
+    if test is not None:
+        hearing.append(_TestDataCheck(test))
     if job.training.tensorboard is not None:
         hearing.append(job.training.tensorboard.listener(directory.here))
     if job.training.mlflow is not None:
@@ -233,7 +237,7 @@ class _TestDataCheck(Listener):
         self._data = data
 
     def on_fit_start(self, fit: Fit) -> None:
-        """Refuse data that do not fit the network, as far as the first examples tell."""
+        """Refuse data that do not fit the network, as far as first examples tell."""
         check_evaluated("data.test", fit, self._data)
 
 
