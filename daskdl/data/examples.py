@@ -71,6 +71,7 @@ def checked_features(
         raise DataError(
             f"{name}: column {column!r} must hold finite numbers, got "
             f"{refused_number(value, dtype)} in {row_in_words(first_row + row)}."
+            f"{_of_cast(value, values.dtype)}"
         )
     shape = values.shape[1:] if feature_shape is None else feature_shape
     if values.ndim > 2 and _long_axes(shape) != _long_axes(values.shape[1:]):
@@ -80,6 +81,13 @@ def checked_features(
             "transpose the arrays."
         )
     return values.astype(dtype, copy=False).reshape(len(values), *shape)
+
+
+def _of_cast(value: Any, dtype: np.dtype[Any]) -> str:
+    """Say that a number may be infinite only since it was cast while it was read."""
+    if dtype.itemsize < 8 and isinstance(value, float) and math.isinf(value):
+        return f" It may have been a number that is too large for {dtype}."
+    return ""
 
 
 def checked_mask(

@@ -22,6 +22,9 @@ __all__ = ["FeatureStatistics", "merge_statistics", "statistics_of"]
 
 _Vector = NDArray[np.float64]
 
+# Fewer values that can be told apart are less than six bits of a feature.
+_FEW_VALUES = 64
+
 # What is copied as float64 at a time: as much stays in a core's own cache.
 _PART_BYTES = 256 << 10
 
@@ -125,6 +128,20 @@ class FeatureStatistics:
         """Population standard deviation, (n_features,); 0 where nothing was seen."""
         deviation: _Vector = np.sqrt(self.squares / max(1, self.count))
         return deviation
+
+    def coarse(self) -> NDArray[np.intp]:
+        """Return the features that may be rounded numbers of others, by their index.
+
+        Their values were float32, and there are few of these between their bounds. A
+        constant is none, unless not even whole numbers beside it could be told apart.
+        """
+        if self.dtype == "float64":
+            return np.empty(0, np.intp)
+        largest = np.maximum(np.abs(self.minimum), np.abs(self.maximum))
+        step = np.spacing(largest.astype(np.float32))
+        spread = self.maximum - self.minimum
+        is_constant = (spread == 0) & (step <= 1)
+        return np.flatnonzero((spread < _FEW_VALUES * step) & ~is_constant)
 
 
 def statistics_of(

@@ -1,8 +1,11 @@
 """Normalizers that learn from data, in one pass over them."""
 
+import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
 
 from daskdl.checks import check_one_of
 from daskdl.data.dataset import DataSet
@@ -21,6 +24,8 @@ from daskdl.data.statistics import (
 from daskdl.errors import DataError, OptionError, ShapeError
 
 __all__ = ["LearnedNormalizer", "StatsByIndex"]
+
+logger = logging.getLogger(__name__)
 
 StatsByIndex: TypeAlias = Mapping[int, NormalizerStats]
 """What was learnt of each input, or output, that is normalized."""
@@ -191,10 +196,30 @@ class LearnedNormalizer(Normalizer):
             raise self._nothing_seen("features")
         if self.needs_labels and not label_statistics:
             raise self._nothing_seen("labels")
+        self._warn_of_rounding("features", statistics)
+        self._warn_of_rounding("labels", label_statistics)
         return self._take(
             self._learn_each("features", statistics),
             self._learn_each("labels", label_statistics),
         )
+
+    def _warn_of_rounding(
+        self, group: Group, statistics: Sequence[FeatureStatistics]
+    ) -> None:
+        for number, one in enumerate(statistics):
+            coarse = one.coarse()
+            if not len(coarse):
+                continue
+            low, high = one.minimum[coarse[0]], one.maximum[coarse[0]]
+            step = np.spacing(np.float32(max(abs(low), abs(high))))
+            logger.warning(
+                "%s: %s must not be rounded before they are normalized, %d of %s %d "
+                "may be. Column %d lies from %.10g to %.10g, where float32 tells "
+                "numbers %.3g apart: give the network dtype float64, or subtract a "
+                "constant before.",
+                *(type(self).__name__, group, len(coarse), _INPUTS[group][:-1], number),
+                *(coarse[0], low, high, step),
+            )
 
     def _statistics(
         self, examples: MultiDataSet

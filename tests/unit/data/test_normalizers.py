@@ -123,6 +123,28 @@ def test_a_feature_that_hardly_varies_is_only_centred(spread):
     )
 
 
+@pytest.mark.parametrize(
+    ("column", "dtype", "is_warned_of"),
+    [
+        ([1.7e9, 1.7e9 + 128], np.float32, True),
+        ([1.7e9, 1.7e9 + 3], np.float64, False),
+        # Constants: one that may have been anything within 128, and a year.
+        ([1.7e9, 1.7e9], np.float32, True),
+        ([2024.0, 2024.0], np.float32, False),
+        ([2000.0, 2024.0], np.float32, False),
+        ([0.0, 1.0], np.float32, False),
+    ],
+)
+def test_features_that_may_be_rounded_are_warned_of(
+    caplog, column, dtype, is_warned_of
+):
+    data = DataSet(np.array([[0.0, number] for number in column], dtype))
+    NormalizerStandardize().fit(data)
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == is_warned_of
+    assert all("Column 1 lies from 17000" in text for text in told)
+
+
 def test_a_feature_that_varies_a_little_is_scaled():
     little = DataSet(np.array([[0.0], [2.1e-5]]))
     np.testing.assert_allclose(NormalizerStandardize().fit(little).std, 1.05e-5)
