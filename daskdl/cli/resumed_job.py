@@ -15,7 +15,10 @@ __all__ = ["check_job_of_complete", "job_of_run", "place_of_run"]
 
 # Where a run goes on, and what is written beside it, is no matter of what it comes to.
 _FREE = frozenset(["cluster", "output"])
-_FREE_IN_TRAINING = frozenset(["epochs", "checkpoints", "tensorboard", "mlflow"])
+_FREE_WITHIN = {
+    "data": ["storage_options"],
+    "training": ["epochs", "checkpoints", "tensorboard", "mlflow"],
+}
 
 
 def place_of_run(directory: str) -> str:
@@ -65,8 +68,9 @@ def check_job_of_complete(directory: RunDirectory, job: Job) -> None:
 def _deciding(job: Job) -> dict[str, Any]:
     """Return what decides about the network of a job and its evaluation."""
     values = job.model_dump(mode="json", by_alias=True, exclude=set(_FREE))
-    for key in _FREE_IN_TRAINING:
-        values["training"].pop(key, None)
+    for section, keys in _FREE_WITHIN.items():
+        for key in keys:
+            values[section].pop(key, None)
     return values
 
 

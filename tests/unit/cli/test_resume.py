@@ -103,7 +103,10 @@ def test_a_complete_run_is_not_taken_for_another(run, out, resume, given, key):
     assert "Give --output in place of --resume" in result.stderr
 
 
-@pytest.mark.parametrize("given", ["cluster.workers=3", "training.epochs=1"])
+@pytest.mark.parametrize(
+    "given",
+    ["cluster.workers=3", "training.epochs=1", "data.storage_options={anon: true}"],
+)
 def test_a_complete_run_goes_on_anywhere(run, out, resume, given):
     run()
     assert "is complete: nothing is trained" in resume(given).stderr
