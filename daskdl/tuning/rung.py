@@ -56,7 +56,7 @@ class Rung:
         Which workers may be used.
     workers_per_trial : int
     max_attempts : int
-        How often a trial is tried in this search, until it is resumed.
+        How often a trial is tried in a rung, until the search is resumed.
     start_timeout_s : float
         How long workers may take to come when too few are left.
     """
@@ -77,7 +77,8 @@ class Rung:
         self._per_trial = workers_per_trial
         self._max_attempts = max_attempts
         self._start_timeout_s = start_timeout_s
-        self._attempts: Counter[int] = Counter()  # by number of the trial
+        # Attempts that failed since a trial last came to the end of a rung.
+        self._failures: Counter[int] = Counter()  # by number of the trial
         # Trials that failed before anything showed that others can be trained.
         self._doubtful: list[tuple[Trial, Exception]] = []
         self._can_train = False
@@ -141,7 +142,6 @@ class Rung:
             attempt = Attempt(
                 self._shared, trial, network, master, batch_size, epochs, workers
             )
-            self._attempts[trial.number] += 1
             running[threads.submit(attempt.run)] = attempt
 
     def _await(self, waiting: deque[Trial], running: Running) -> None:
@@ -192,7 +192,8 @@ class Rung:
             self._doubtful.clear()
 
     def _is_retried(self, trial: Trial, error: BaseException) -> bool:
-        if self._attempts[trial.number] >= self._max_attempts:
+        self._failures[trial.number] += 1
+        if self._failures[trial.number] >= self._max_attempts:
             self._lose(trial, TrialState.FAILED, error)
             return False
         trial.failures.append(str(error))
@@ -203,6 +204,7 @@ class Rung:
     def _succeed(
         self, trial: Trial, attempt: Attempt, result: EarlyStoppingResult
     ) -> None:
+        del self._failures[trial.number]
         trial.scores = dict(result.score_vs_epoch)
         trial.score, trial.best_epoch = result.best_model_score, result.best_model_epoch
         trial.epochs = result.total_epochs

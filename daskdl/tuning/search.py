@@ -109,7 +109,8 @@ class RandomSearch:
     workers_per_trial : int
         How many train a network together.
     max_attempts : int
-        How often a trial is tried whose workers die or do not answer.
+        How often a trial is tried whose workers die or do not answer; with `halving`
+        so often in each rung.
     seed : int
         Of what is drawn. The parameters of a trial depend on it and on its number, not
         on the number of trials nor on when they are trained.

@@ -163,6 +163,18 @@ def test_a_trial_whose_worker_dies_is_tried_again(
     assert search.examples == whole.examples + lost
 
 
+def test_rungs_that_were_reached_are_no_attempts_that_failed(
+    cluster_of, searching, halved, data, blobs
+):
+    client = cluster_of(2)
+    killing = Killing(client, blobs(HELD_BACK, seed=1), kills=1)
+    search = searching(client, killing, halving=HALVING, max_attempts=2)
+    search.fit(data[0], **HOW)
+    assert told(search) == told(halved)
+    assert killing.killed
+    assert [cause for one in search.trials for cause in one.failures]
+
+
 def test_a_trial_is_tried_so_many_times(cluster_of, searching, data, blobs):
     client = cluster_of(1)
     killing = Killing(client, blobs(HELD_BACK, seed=1), kills=2)
