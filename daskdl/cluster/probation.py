@@ -21,9 +21,11 @@ from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError
+from daskdl.nn.batches import Batch, as_arrays
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
 from daskdl.nn.fitting.preparation import PreparedData
+from daskdl.nn.network import Network
 from daskdl.training.registered_kinds import unpack_kinds
 from daskdl.training.state import NetworkState
 
@@ -92,7 +94,8 @@ def try_out(trial: Trial) -> None:
     ClusterError
         When it has another daskdl, or lacks the bus or the mailboxes.
     Exception
-        Whatever keeps it from building the network, or reading and scoring a minibatch.
+        Whatever keeps it from building the network, or reading a minibatch and
+        computing with it.
     """
     found = installed_version()
     if found != trial.version:
@@ -106,7 +109,18 @@ def try_out(trial: Trial) -> None:
     if trial.minibatch is None:
         return
     network.restore_normalizer(trial.normalizer)
-    network.compute_score(MinibatchReader(trial.partitions).read(trial.minibatch))
+    _compute(network, MinibatchReader(trial.partitions).read(trial.minibatch))
+
+
+def _compute(network: Network[Any], batch: Batch) -> None:
+    """Compute what a minibatch allows: pretraining does without labels."""
+    arrays = as_arrays("newcomer", batch)
+    if arrays.labels:
+        network.compute_score(batch)
+        return
+    with network.normalizing("own"):
+        network.inference.check(arrays)
+        network.inference.outputs(arrays)
 
 
 @dataclass

@@ -198,21 +198,28 @@ def test_labels_are_not_looked_at(clients, rows):
     np.testing.assert_array_equal(front.network.params, other.network.params)
 
 
+class Killing(dl.Listener):
+    """Kills a worker amid the second epoch, and has its successor waited for."""
+
+    def __init__(self, client):
+        self.client, self.killed = client, None
+
+    def on_event(self, event):
+        is_amid = isinstance(event, Progress) and event.epoch == 2
+        if is_amid and self.killed is None:
+            pids = self.client.run(os.getpid)
+            self.killed = min(pids)
+            os.kill(pids[self.killed], signal.SIGKILL)
+
+    def on_epoch_end(self, fit):
+        if self.killed is not None:
+            self.client.wait_for_workers(2, timeout=60)
+
+
 @pytest.mark.parametrize("master", TWO)
 def test_a_worker_that_is_killed_costs_nothing(cluster_of, rows, master):
     client = cluster_of(2)
-
-    class Killing(dl.Listener):
-        killed = None
-
-        def on_event(self, event):
-            is_amid = isinstance(event, Progress) and event.epoch == 2
-            if is_amid and self.killed is None:
-                pids = client.run(os.getpid)
-                self.killed = min(pids)
-                os.kill(pids[self.killed], signal.SIGKILL)
-
-    killing = Killing()
+    killing = Killing(client)
     scores = dl.VAEReconErrorScoreCalculator("MSE", rows(200, seed=1))
     front = DaskMultiLayer(client, network(variational()), master)
     before = score_of(scores, front.network)
@@ -221,6 +228,25 @@ def test_a_worker_that_is_killed_costs_nothing(cluster_of, rows, master):
     trained = [epoch.examples for epoch in front.last_fit.epochs]
     assert trained == [12_000] * 4
     assert score_of(scores, front.network) < 0.7 * before
+
+
+def test_who_comes_pretrains_from_files_without_labels(cluster_of, rows, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    columns = {f"x{i}": x for i, x in enumerate(rows(6000).features.T)}
+    pq.write_table(pa.table(columns), tmp_path / "part-0.parquet")
+    client = cluster_of(2)
+    front = DaskMultiLayer(client, network(variational()))
+    front.pretrain(
+        str(tmp_path / "part-0.parquet"),
+        features=list(columns),
+        epochs=4,
+        batch_size=8,
+        listeners=Killing(client),
+    )
+    assert front.last_fit.left_out == []
+    assert front.last_fit.joined
+    assert [epoch.workers for epoch in front.last_fit.epochs][-1] == 2
 
 
 REFUSED = {
