@@ -5,7 +5,7 @@ computed again, and nothing goes by way of the client.
 """
 
 import asyncio
-import time
+import math
 from collections.abc import Hashable, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
@@ -97,22 +97,11 @@ def _thread_left() -> Iterator[None]:
 async def _value(worker: Any, key: Hashable) -> Any:
     from distributed.utils_comm import gather_from_workers
 
-    latest_s = time.monotonic() + _COMPUTED_AGAIN_WITHIN_S
+    # Not by the clock: it goes on while this process is stopped.
+    looks_left = math.ceil(_COMPUTED_AGAIN_WITHIN_S / _LOOK_EVERY_S)
     while key not in worker.data:
         state = (await worker.scheduler.get_task_status(keys=[key]))[key]
-        if state in (None, "erred", "forgotten"):
-            raise DataError(
-                f"dask collection: the persisted chunk {key!r} must stay on the "
-                f"workers, it is {state or 'gone'}. Keep the collection as long as it "
-                "is worked on, and persist it on the cluster that works."
-            )
-        if time.monotonic() > latest_s:
-            raise DataError(
-                f"dask collection: the persisted chunk {key!r} must be computed again "
-                f"within {_COMPUTED_AGAIN_WITHIN_S:g} s, its worker is gone and it is "
-                f"{state}. Give workers a second thread, train on fewer of them, or "
-                "pass the collection as it was before persist()."
-            )
+        _check_state(key, state)
         holders = (await worker.scheduler.who_has(keys=[key]))[key]
         if holders:
             found, *_ = await gather_from_workers(
@@ -120,8 +109,35 @@ async def _value(worker: Any, key: Hashable) -> Any:
             )
             if key in found:
                 return found[key]
+        else:
+            # Who holds it may be silent for a time: the scheduler says when it is gone.
+            looks_left -= 1
+        if not looks_left:
+            raise DataError(
+                f"dask collection: the persisted chunk {key!r} must be computed again "
+                f"within {_COMPUTED_AGAIN_WITHIN_S:g} s, its worker is gone and it is "
+                f"{state}. Give workers a second thread, train on fewer of them, or "
+                "pass the collection as it was before persist()."
+            )
         await asyncio.sleep(_LOOK_EVERY_S)
     return worker.data[key]
+
+
+def _check_state(key: Hashable, state: str | None) -> None:
+    """Refuse to wait for what will not come."""
+    if state == "erred":
+        raise DataError(
+            f"dask collection: the persisted chunk {key!r} must be computed again, "
+            "which failed: the cause stands in the logs of workers, or they died with "
+            "it more often than distributed.scheduler.allowed-failures of Dask allows. "
+            "Persist the collection once more."
+        )
+    if state in (None, "forgotten"):
+        raise DataError(
+            f"dask collection: the persisted chunk {key!r} must stay on the workers, "
+            "it is gone. Keep the collection as long as it is worked on, and persist "
+            "it on the cluster that works."
+        )
 
 
 def is_future(value: Any) -> bool:
