@@ -249,7 +249,8 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                 # Dask's own is a hundred lines for each worker, of all its layers.
                 raise ClusterError(
                     f"Cluster: workers of this machine must start, got: {error} What "
-                    f"they printed stands before this. First of all, {_GUARD}."
+                    "they printed stands before this. If one was killed, which prints "
+                    f"nothing, try again. Else, first of all, {_GUARD}."
                 ) from None
         yield stack.enter_context(Client(cluster, set_as_default=False))
 
