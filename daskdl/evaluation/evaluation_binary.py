@@ -71,8 +71,8 @@ class EvaluationBinary(Evaluable):
     def __init__(
         self,
         n_outputs: int | None = None,
-        *,
         roc_binary_steps: int | None = None,
+        *,
         decision_threshold: ArrayLike | None = None,
         labels: Sequence[str] | None = None,
         axis: int = 1,

@@ -73,8 +73,8 @@ class ROC(Evaluable):
     def __init__(
         self,
         threshold_steps: int = 0,
-        *,
         roc_remove_redundant_pts: bool = True,
+        *,
         axis: int = 1,
         dialect: str = EXACT,
     ) -> None:

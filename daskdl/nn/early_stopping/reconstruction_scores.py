@@ -281,10 +281,10 @@ class VAEReconProbScoreCalculator(_OfALayer, ScoreCalculator):
     def __init__(
         self,
         data: Any,
-        *,
         num_samples: int = 10,
         log_prob: bool = True,
         average: bool = True,
+        *,
         layer: int | str | None = None,
         **how: Any,
     ) -> None:

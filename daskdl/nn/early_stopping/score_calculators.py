@@ -175,7 +175,7 @@ class DataSetLossCalculator(_OfOnePass):
     ``SparkDataSetLossCalculator``, ``SparkLossCalculatorComputationGraph``.
     """
 
-    def __init__(self, data: Any, *, average: bool = True, **how: Any) -> None:
+    def __init__(self, data: Any, average: bool = True, **how: Any) -> None:
         super().__init__(data, **how)
         check_type(type(self).__name__, "average", average, bool)
         self._average = average

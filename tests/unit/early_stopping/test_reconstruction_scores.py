@@ -243,3 +243,8 @@ def test_a_score_says_what_it_is(x):
     assert words == (
         "VAEReconProbScoreCalculator(num_samples=3, log_prob=True, average=True)"
     )
+    # By position as in DL4J.
+    words = dl.VAEReconProbScoreCalculator(x, 3, False, False).in_words()
+    assert words == (
+        "VAEReconProbScoreCalculator(num_samples=3, log_prob=False, average=False)"
+    )

@@ -42,7 +42,8 @@ def test_the_loss_is_that_of_training(network, data):
 
 def test_the_loss_may_be_a_sum(network, data):
     mean = scored(dl.DataSetLossCalculator(data), network)
-    total = scored(dl.DataSetLossCalculator(data, average=False), network)
+    # By position as in DL4J.
+    total = scored(dl.DataSetLossCalculator(data, False), network)
     assert total == pytest.approx(30 * mean)
 
 
