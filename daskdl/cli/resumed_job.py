@@ -1,7 +1,6 @@
 """The job of a run that goes on: the one that lies in its directory."""
 
 import posixpath
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from daskdl.cli.directory_replacement import place_of_unfinished, unfinished_of
@@ -10,6 +9,7 @@ from daskdl.cli.job_file import load_job
 from daskdl.cli.run_directory import JOB, RunDirectory, run_to_resume
 from daskdl.data.filesystems import filesystem
 from daskdl.errors import OptionError
+from daskdl.nn.fitting.first_difference import first_difference
 
 __all__ = ["check_job_of_complete", "job_of_run", "place_of_run"]
 
@@ -57,7 +57,8 @@ def check_job_of_complete(directory: RunDirectory, job: Job) -> None:
             f"{job.training.epochs}: {directory.url} is complete. To train on, begin a "
             f"run with `model: {directory.url}`."
         )
-    for key in _differences(_deciding(done), _deciding(job)):
+    if difference := first_difference("job", _deciding(done), _deciding(job)):
+        key = difference[0].removeprefix("job.")
         raise OptionError(
             f"run: {key} must stay as it was with --resume, got another value: "
             f"{directory.url} is complete. Give --output in place of --resume for "
@@ -72,16 +73,3 @@ def _deciding(job: Job) -> dict[str, Any]:
         for key in keys:
             values[section].pop(key, None)
     return values
-
-
-def _differences(one: Any, other: Any, key: str = "") -> Iterator[str]:
-    """Yield the keys of the job whose values differ."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in dict.fromkeys([*one, *other]):
-            below = f"{key}.{name}" if key else str(name)
-            yield from _differences(one.get(name), other.get(name), below)
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for number, values in enumerate(zip(one, other, strict=True)):
-            yield from _differences(*values, f"{key}[{number}]")
-    elif one != other:
-        yield key
