@@ -117,10 +117,8 @@ def _compute(network: Network[Any], batch: Batch) -> None:
     arrays = as_arrays("newcomer", batch)
     if arrays.labels:
         network.compute_score(batch)
-        return
-    with network.normalizing("own"):
-        network.inference.check(arrays)
-        network.inference.outputs(arrays)
+    else:
+        network.output(arrays.features, features_mask=arrays.features_masks)
 
 
 @dataclass
