@@ -90,11 +90,10 @@ def _as_table(data: Any, name: str) -> Any:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    if _is_pandas(data):
-        # Arrow takes no others.
-        check_named_once(name, data.columns, data.columns)
     try:
         if _is_pandas(data):
+            # Arrow takes no others.
+            check_named_once(name, data.columns, data.columns)
             return pa.Table.from_pandas(data, preserve_index=False)
         return pa.table(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
