@@ -127,13 +127,15 @@ def test_scores_within_epochs_change_nothing_of_the_training(pair, blobs, networ
         blobs(HELD_BACK, seed=1), evaluate_every_n_iterations=200
     )
     how = {"epochs": 2, "batch_size": 8}
+    # Epochs that last: workers tell what they trained a few times a second.
+    data = blobs(3 * MANY)
     fixed = ParameterAveragingTrainingMaster(averaging_frequency=4, dealing="fixed")
     front = DaskMultiLayer(pair, network(), fixed)
-    front.fit(blobs(MANY), **how, listeners=stopping)
-    within = stopping.result.score_vs_iteration.keys() - {1500, 3000}
+    front.fit(data, **how, listeners=stopping)
+    within = stopping.result.score_vs_iteration.keys() - {4500, 9000}
     assert within
     alone = DaskMultiLayer(pair, network(), fixed)
-    alone.fit(blobs(MANY), **how)
+    alone.fit(data, **how)
     np.testing.assert_array_equal(front.network.params, alone.network.params)
 
 
